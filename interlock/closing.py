@@ -1,0 +1,147 @@
+"""One place for all endings: what the history becomes, and what the caller is told.
+
+The history is the view that was sent plus what was received, so a compaction made in the last
+iteration is not lost. Every call gets a result, an error is never part of it, and what was
+withheld is shown now, once.
+"""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from phases.reducers import said, without_cut_calls
+from phases.world.failures import Failure, FailureKind
+from phases.world.loop import Loop, Reply
+from phases.world.messages import Kind, Message, Text, ToolResult, derived_id
+from phases.world.states import State
+
+INTERRUPTED = "[The user interrupted here.]"
+NOT_RUN = {
+    State.ABORTED_STREAMING: "Not run: the user interrupted before this call started.",
+    State.ABORTED_TOOLS: "Not run: the user interrupted before this call started.",
+    State.MODEL_ERROR: "No result: an internal error ended the run. It is not known whether "
+    "this call had effects.",
+}
+NOT_RUN_OTHERWISE = "Not run: the run ended before this call."
+
+
+@frozen(kw_only=True)
+class Terminal:
+    """How a run ended. `error` is None for a whole answer and for an end that a hook asked for."""
+
+    reason: State
+    error: str | None
+    text: str | None  # for a person: what was withheld, or what the ending means
+
+
+def terminal_of(ending: State, loop: Loop) -> Terminal:
+    """The Terminal that `ending` means for this loop."""
+    withheld, words = loop.now.withheld, loop.now.hook_words
+    if ending is State.COMPLETED:
+        error, text = _completed(loop.now.reply, withheld)
+        return Terminal(reason=ending, error=error, text=text)
+    if ending is State.HOOK_STOPPED:
+        return Terminal(reason=ending, error=None, text=words)
+    limits, run = loop.run.limits, loop.run
+    text = {
+        State.BLOCKING_LIMIT: (
+            f"The context is full: about {loop.now.size:,} tokens, and the limit is "
+            f"{limits.hard_limit:,}. Start a new session, or raise INTERLOCK_CONTEXT_WINDOW if "
+            "the model has a larger window."
+        ),
+        State.BUDGET_EXHAUSTED: (
+            f"The budget is used up: ${loop.spent.cost or 0.0:.4f} of ${run.budget_usd or 0.0:.4f}"
+            " (--max-budget-usd)."
+        ),
+        State.MAX_TURNS: f"Stopped after {run.max_turns} turns (--max-turns).",
+        State.ABORTED_STREAMING: "Interrupted while the model answered.",
+        State.ABORTED_TOOLS: "Interrupted while tools ran.",
+        State.STOP_HOOK_PREVENTED: words or "A stop hook forbade going on.",
+        State.PROMPT_TOO_LONG: "The conversation is too long for the model's context window.",
+        State.IMAGE_ERROR: "An image or document was refused.",
+        State.MODEL_ERROR: "An internal error ended the run.",
+    }[ending]
+    if withheld is not None and ending in (
+        State.PROMPT_TOO_LONG,
+        State.IMAGE_ERROR,
+        State.MODEL_ERROR,
+    ):
+        text = f"{text} {withheld.message}"
+    return Terminal(reason=ending, error=ending.value, text=text)
+
+
+def _completed(reply: Reply | None, withheld: Failure | None) -> tuple[str | None, str | None]:
+    if reply is None:
+        return "api_error", withheld.message if withheld else "The model gave no answer."
+    match reply.stop_reason:
+        case "end_turn" | "stop_sequence":
+            return None, None
+        case "max_tokens":
+            return (
+                "max_output_tokens",
+                "The answer was cut by the output limit, also after it was asked to go on.",
+            )
+        case "refusal":
+            return "refusal", "The model declined to answer."
+        case "pause_turn":
+            return "pause_limit", "The server kept pausing the turn; the answer is not whole."
+        case other:
+            return (
+                "unknown_stop_reason",
+                f"The answer ended for a reason this version does not know: {other}.",
+            )
+
+
+def final_history(ending: State, loop: Loop) -> tuple[Message, ...]:
+    """The history that the session goes on with."""
+    now = loop.now
+    if not now.view:
+        return loop.state.messages
+    received = () if now.reply is None else _received(now.reply, now.results)
+    history = (*now.view, *received, *now.results, *_missing(received, now.results, ending))
+    history = (*history, *now.attachments)
+    if ending in (State.ABORTED_STREAMING, State.ABORTED_TOOLS):
+        mark = Message(
+            id=derived_id(history[-1].id, "interrupted"),
+            role="user",
+            kind=Kind.INTERRUPTION,
+            content=(Text(INTERRUPTED),),
+        )
+        history = (*history, mark)
+    return history
+
+
+def _received(reply: Reply, results: tuple[Message, ...]) -> tuple[Message, ...]:
+    # Calls that the answer was cut in stay only where tools ran, for there they were answered.
+    return said(reply if results else without_cut_calls(reply))
+
+
+def _missing(
+    received: tuple[Message, ...], results: tuple[Message, ...], ending: State
+) -> tuple[Message, ...]:
+    answered = {
+        block.tool_use_id
+        for message in results
+        for block in message.content
+        if isinstance(block, ToolResult)
+    }
+    words = NOT_RUN.get(ending, NOT_RUN_OTHERWISE)
+    return tuple(
+        Message(
+            id=derived_id(message.id, f"result {call.id}"),
+            role="user",
+            kind=Kind.RESULT,
+            content=(ToolResult(call.id, (Text(words),), is_error=True),),
+            source=message.id,
+        )
+        for message in received
+        for call in message.calls
+        if call.id not in answered
+    )
+
+
+def failure_of(terminal: Terminal, loop: Loop) -> Failure:
+    """What stop-failure hooks are told."""
+    return loop.now.withheld or Failure(
+        kind=FailureKind.UNKNOWN, message=terminal.text or terminal.reason.value
+    )

@@ -1,0 +1,147 @@
+"""Run a prompt: act, decide, record, repeat; then close, in one place for all endings.
+
+The driver knows neither what a phase does nor where an edge leads. It is the one place that
+catches everything: a phase that breaks is an outcome too, and the table says what follows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import structlog
+from anyio import CancelScope
+from attrs import frozen
+
+from fsm import LiveMachine, Step, name_of
+from interlock.closing import Terminal, failure_of, final_history, terminal_of
+from interlock.errors import InterlockError
+from interlock.table import LOOP
+from phases.abort_check import abort_check
+from phases.api_call import api_call
+from phases.attachments import attachments
+from phases.blocking_check import blocking_check
+from phases.continuation import continuation
+from phases.preprocess import preprocess
+from phases.tools import tools
+from phases.world.loop import Loop
+from phases.world.messages import Message
+from phases.world.outcomes import Outcome, Raised
+from phases.world.ports import (
+    Attachments,
+    Clock,
+    Collapse,
+    Executor,
+    History,
+    Ids,
+    Interrupt,
+    Model,
+    StopHooks,
+    ToolSummaries,
+)
+from phases.world.states import State
+from phases.world.updates import Ended, Notice, Show
+from recovery.backoff import backoff
+from recovery.classify import classify
+from recovery.collapse_drain import collapse_drain
+from recovery.reactive_compact import reactive_compact
+from recovery.stop_hooks import stop_hooks
+from recovery.token_budget import token_budget
+
+Act = Callable[[Loop, Any], Awaitable[Outcome]]
+
+ACTS: Mapping[State, Act] = {
+    State.PREPROCESS: preprocess,
+    State.BLOCKING_CHECK: blocking_check,
+    State.API_CALL: api_call,
+    State.RECOVERY_BACKOFF: backoff,
+    State.ABORT_CHECK: abort_check,
+    State.RECOVERY_CLASSIFY: classify,
+    State.RECOVERY_COLLAPSE_DRAIN: collapse_drain,
+    State.RECOVERY_REACTIVE_COMPACT: reactive_compact,
+    State.RECOVERY_STOP_HOOKS: stop_hooks,
+    State.RECOVERY_TOKEN_BUDGET: token_budget,
+    State.TOOLS: tools,
+    State.ATTACHMENTS: attachments,
+    State.CONTINUATION: continuation,
+}
+
+
+@frozen(kw_only=True)
+class Ports:
+    """Everything that some phase can do to the world. None: absent by configuration."""
+
+    model: Model
+    executor: Executor
+    history: History
+    interrupt: Interrupt
+    clock: Clock
+    ids: Ids
+    show: Show
+    summaries: ToolSummaries
+    collapse: Collapse | None = None
+    stop_hooks: StopHooks | None = None
+    attachments: Attachments | None = None
+
+
+@frozen(kw_only=True)
+class Finished:
+    """A run that is over, and the history the session goes on with."""
+
+    terminal: Terminal
+    loop: Loop
+    messages: tuple[Message, ...]
+
+
+_log = structlog.get_logger("interlock.drive")
+
+
+async def drive(loop: Loop, ports: Ports, taken: Callable[[Step[Loop]], None]) -> Finished:
+    """Run `loop` to an ending. `taken` is told each step before the next one begins.
+
+    Cancelled from outside, it still closes the history before the cancellation goes on.
+    """
+    machine = LiveMachine(LOOP)
+    while not machine.ended:
+        state = State(machine.state)
+        try:
+            outcome = await _act(ACTS[state], loop, ports)
+        except asyncio.CancelledError:
+            outcome = Raised(error="cancelled from outside", aborted=True)
+            step = machine.tell(loop, outcome)
+            taken(step)
+            with CancelScope(shield=True):
+                await _close(State(machine.state), step.after, ports)
+            raise
+        step = machine.tell(loop, outcome)
+        taken(step)
+        loop = step.after
+    return await _close(State(machine.state), loop, ports)
+
+
+async def _act(act: Act, loop: Loop, ports: Ports) -> Outcome:
+    try:
+        return await act(loop, ports)
+    except Exception as error:  # what no one foresaw: the table leads it to model_error
+        _log.debug("phase broke", phase=name_of(act), exc_info=True)
+        return Raised(error=_one_line(error), aborted=ports.interrupt.requested)
+
+
+async def _close(ending: State, loop: Loop, ports: Ports) -> Finished:
+    ports.executor.drop()
+    terminal = terminal_of(ending, loop)
+    messages = final_history(ending, loop)
+    try:
+        await ports.history.record(messages)
+    except Exception as error:  # a full disk must not hide how the run ended
+        ports.show(Notice("error", _one_line(error)))
+    if terminal.error is not None and ports.stop_hooks is not None:
+        ports.stop_hooks.stop_failed(loop, failure_of(terminal, loop))
+    ports.show(Ended(terminal.reason.value, terminal.error, terminal.text))
+    return Finished(terminal=terminal, loop=loop, messages=messages)
+
+
+def _one_line(error: Exception) -> str:
+    words = " ".join(str(error).split())
+    return words if isinstance(error, InterlockError) else f"{type(error).__name__}: {words}"

@@ -1,0 +1,52 @@
+"""What can go wrong outside the loop. Each says it in one line that a person can act on.
+
+InterlockError
+├── UsageError          the command asks for what cannot be: a bad flag, no prompt, no key
+├── SettingsError       a setting cannot be used: what, where, how to mend it
+├── TranscriptError     the transcript cannot be written or read
+└── RunNotFound         no recorded run has that name
+
+Inside the loop a failure is part of an outcome, see `phases/world/failures.py`.
+"""
+
+from __future__ import annotations
+
+
+class InterlockError(Exception):
+    """Root of what this package raises; `str()` of it is one line."""
+
+
+class UsageError(InterlockError):
+    """What was asked for cannot be done, and the caller can mend it."""
+
+    def __init__(self, line: str) -> None:
+        self.line = line
+        super().__init__(line)
+
+
+class SettingsError(InterlockError):
+    """`where` holds a value that cannot be used; `problem` says why, `mend` what would do."""
+
+    def __init__(self, where: str, problem: str, mend: str) -> None:
+        self.where = where
+        self.problem = problem
+        self.mend = mend
+        super().__init__(f"{where} {problem}; {mend}")
+
+
+class TranscriptError(InterlockError):
+    """The transcript at `path` cannot be used; nothing that was written is lost."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        self.path = path
+        self.problem = problem
+        super().__init__(f"transcript {path}: {problem}")
+
+
+class RunNotFound(InterlockError):
+    """No recorded run answers to `name`."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        self.name = name
+        self.problem = problem
+        super().__init__(f"run {name!r}: {problem}")

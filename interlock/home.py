@@ -1,0 +1,84 @@
+"""The user's folder, and where in it a session's files lie.
+
+The layout of `projects/` is the one that agent SDKs read: one folder per working folder, one
+transcript per session, and beside it a folder for what belongs to that session alone.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from pathlib import Path
+
+from attrs import frozen
+
+_KEY_LENGTH = 200  # longer keys are cut and hashed; readers of this layout accept any hash
+
+
+def home_of(environ: Mapping[str, str]) -> Path:
+    """The user's folder.
+
+    An agent SDK that started us reads sessions in `~/.claude` by itself, so then we write there.
+    """
+    named = environ.get("INTERLOCK_HOME") or environ.get("CLAUDE_CONFIG_DIR")
+    if named:
+        return Path(unicodedata.normalize("NFC", named)).expanduser().absolute()
+    user = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
+    started_by_sdk = environ.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk-")
+    return user / (".claude" if started_by_sdk else ".interlock")
+
+
+def project_key(cwd: Path) -> str:
+    """The name of the folder that holds the sessions of the working folder `cwd`."""
+    real = unicodedata.normalize("NFC", str(cwd.resolve()))
+    key = re.sub(r"[^A-Za-z0-9]", "-", real)
+    if len(key) <= _KEY_LENGTH:
+        return key
+    return f"{key[:_KEY_LENGTH]}-{_hash(real)}"
+
+
+@frozen
+class SessionPaths:
+    """Where one session keeps its files. Nothing is created here."""
+
+    home: Path
+    project: str
+    session_id: str
+
+    @classmethod
+    def of(cls, home: Path, cwd: Path, session_id: str) -> SessionPaths:
+        return cls(home, project_key(cwd), session_id)
+
+    @property
+    def transcript(self) -> Path:
+        return self.home / "projects" / self.project / f"{self.session_id}.jsonl"
+
+    @property
+    def folder(self) -> Path:
+        return self.home / "projects" / self.project / self.session_id
+
+    @property
+    def runs(self) -> Path:
+        return self.folder / "runs"
+
+    def trace(self, run_id: str) -> Path:
+        return self.runs / f"{run_id}.trace.jsonl"
+
+    @property
+    def tool_results(self) -> Path:
+        return self.folder / "tool-results"
+
+
+def _hash(text: str) -> str:
+    # The 32-bit string hash of JavaScript programs, in base 36: the same folder as theirs.
+    value = 0
+    for unit in memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H"):
+        value = (value * 31 + unit) & 0xFFFFFFFF
+    if value >= 0x80000000:
+        value = 0x100000000 - value
+    digits = ""
+    while value or not digits:
+        value, digit = divmod(value, 36)
+        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
+    return digits

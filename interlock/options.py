@@ -1,0 +1,35 @@
+"""What a caller asks of the agent: the command line's flags and the Python API's arguments."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+
+from attrs import field, frozen
+
+
+class PermissionMode(StrEnum):
+    """What happens to a call that no rule decides."""
+
+    DEFAULT = "default"  # reads inside the working folder run, all else asks
+    ACCEPT_EDITS = "acceptEdits"  # file changes inside the working folder run too
+    BYPASS_PERMISSIONS = "bypassPermissions"  # everything runs
+
+
+@frozen(kw_only=True)
+class Options:
+    """One agent's settings. None means: as the environment or the defaults say."""
+
+    cwd: Path = field(factory=Path.cwd)
+    model: str | None = None
+    fallback_models: tuple[str, ...] = ()
+    max_turns: int | None = None
+    max_budget_usd: float | None = None
+    system_prompt: str | None = None  # in place of our own
+    append_system_prompt: str | None = None
+    tools: tuple[str, ...] | None = None  # names on offer; None: all
+    allowed_tools: tuple[str, ...] = ()  # "Read", "Bash(git:*)"
+    disallowed_tools: tuple[str, ...] = ()
+    permission_mode: PermissionMode = PermissionMode.DEFAULT
+    session_id: str | None = None
+    include_partial_messages: bool = False

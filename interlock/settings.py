@@ -1,0 +1,162 @@
+"""Settings from the environment, read once and checked at the door.
+
+Pure: the environment is an argument, no file is opened. A value that cannot be used is refused
+with one line that says what, where, and how to mend it. The limits themselves, with their
+reasons, are in `phases/world/limits.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import attrs
+from attrs import frozen
+
+from interlock.errors import SettingsError
+from interlock.home import home_of
+from phases.world.limits import Limits
+
+# A limit of nothing means "never" for tries and waits, but makes no sense for these.
+_NEVER_ZERO = frozenset(
+    {
+        "context_window",
+        "default_output_cap",
+        "escalated_output_cap",
+        "first_event_s",
+        "stream_idle_s",
+        "request_timeout_s",
+        "tool_output_cap",
+        "max_concurrent_tools",
+    }
+)
+_SHARES = frozenset({"budget_mark"})
+_OFF = frozenset({"", "0", "false", "no", "off"})
+
+
+@frozen(kw_only=True)
+class Settings:
+    """What the environment says. None: it says nothing."""
+
+    home: Path
+    limits: Limits
+    api_key: str | None = attrs.field(default=None, repr=False)
+    auth_token: str | None = attrs.field(default=None, repr=False)
+    base_url: str | None = None
+    model: str | None = None
+    output_cap: int | None = None  # tokens
+    max_thinking_tokens: int | None = None  # 0: thinking is off
+    bash_default_timeout_s: float = 120.0
+    bash_max_timeout_s: float = 600.0
+    entrypoint: str = "cli"
+    debug: bool = False
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str]) -> Settings:
+        """Read `environ`. Raises SettingsError for the first value that cannot be used."""
+        read = _Reader(environ)
+        default_s = read.milliseconds("BASH_DEFAULT_TIMEOUT_MS", 120.0)
+        return cls(
+            home=home_of(environ),
+            limits=limits_of(environ),
+            api_key=read.text("ANTHROPIC_API_KEY"),
+            auth_token=read.text("ANTHROPIC_AUTH_TOKEN"),
+            base_url=read.url("ANTHROPIC_BASE_URL"),
+            model=read.text("ANTHROPIC_MODEL"),
+            output_cap=read.whole("CLAUDE_CODE_MAX_OUTPUT_TOKENS", least=1),
+            max_thinking_tokens=read.whole("MAX_THINKING_TOKENS", least=0),
+            bash_default_timeout_s=default_s,
+            # A default above the maximum raises it: who asks for the one means the other too.
+            bash_max_timeout_s=max(default_s, read.milliseconds("BASH_MAX_TIMEOUT_MS", 600.0)),
+            entrypoint=read.text("CLAUDE_CODE_ENTRYPOINT") or "cli",
+            debug=environ.get("INTERLOCK_DEBUG", "").lower() not in _OFF,
+        )
+
+
+def env_names(limit: attrs.Attribute[Any]) -> tuple[str, ...]:
+    """The environment names of a limit, the first one that is set counts."""
+    known = limit.metadata.get("env")
+    ours = f"INTERLOCK_{limit.name.upper()}"
+    return (ours, known) if known else (ours,)
+
+
+def limits_of(environ: Mapping[str, str]) -> Limits:
+    """The limits in force. Raises SettingsError."""
+    read = _Reader(environ)
+    hints = get_type_hints(Limits)
+    given: dict[str, int | float] = {}
+    for limit in attrs.fields(Limits):
+        name = next((name for name in env_names(limit) if environ.get(name, "").strip()), None)
+        if name is None:
+            continue
+        least = 1 if limit.name in _NEVER_ZERO else 0
+        if hints[limit.name] is int:
+            value: int | float | None = read.whole(name, least=least)
+        else:
+            value = read.number(name, positive=bool(least), share=limit.name in _SHARES)
+        if value is not None:
+            given[limit.name] = value
+    limits = Limits(**given)
+    if limits.window_reserve >= limits.context_window:
+        raise SettingsError(
+            "INTERLOCK_CONTEXT_WINDOW",
+            f"is {limits.context_window}, which the reserve of {limits.window_reserve} uses up",
+            "set a larger window or a smaller INTERLOCK_WINDOW_RESERVE",
+        )
+    return limits
+
+
+@frozen
+class _Reader:
+    environ: Mapping[str, str]
+
+    def text(self, name: str) -> str | None:
+        return self.environ.get(name, "").strip() or None
+
+    def whole(self, name: str, *, least: int) -> int | None:
+        text = self.text(name)
+        if text is None:
+            return None
+        try:
+            value = int(text)
+        except ValueError:
+            value = least - 1
+        if value < least:
+            raise SettingsError(
+                name, f"is {_quoted(text)}", f"set a whole number from {least} up, or unset it"
+            )
+        return value
+
+    def number(self, name: str, *, positive: bool = False, share: bool = False) -> float | None:
+        text = self.text(name)
+        if text is None:
+            return None
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value) or value < 0 or (positive and not value) or (share and value > 1):
+            wanted = "a number from 0 to 1" if share else "a number above 0"
+            if not share and not positive:
+                wanted = "0 or a number above it"
+            raise SettingsError(name, f"is {_quoted(text)}", f"set {wanted}, or unset it")
+        return value
+
+    def milliseconds(self, name: str, default_s: float) -> float:
+        value = self.whole(name, least=1)
+        return default_s if value is None else value / 1000
+
+    def url(self, name: str) -> str | None:
+        text = self.text(name)
+        if text is not None and not text.lower().startswith(("http://", "https://")):
+            raise SettingsError(
+                name, f"is {_quoted(text)}", "set an address that begins with http:// or https://"
+            )
+        return text
+
+
+def _quoted(text: str) -> str:
+    short = text if len(text) <= 40 else f"{text[:40]}…"
+    return repr(short)

@@ -1,0 +1,64 @@
+"""How a request to the model can fail: one value, classed by what can be done about it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from attrs import frozen
+
+
+class FailureKind(StrEnum):
+    """The class of a failure; taken from the API's `error.type` before the HTTP status."""
+
+    CONNECTION = "connection"
+    TIMEOUT = "timeout"
+    STALLED = "stalled"  # bytes may come, content does not
+    CUT = "cut"  # the stream ended without message_stop
+    PROTOCOL = "protocol"  # the answer is no event stream of the Messages API
+    OVERLOADED = "overloaded"
+    RATE_LIMITED = "rate_limited"
+    SERVER = "server"
+    PROMPT_TOO_LONG = "prompt_too_long"
+    MEDIA_TOO_LARGE = "media_too_large"
+    BLOCK_REFUSED = "block_refused"  # a 400 that names a message or block we can take out
+    AUTHENTICATION = "authentication"
+    PERMISSION = "permission"
+    BILLING = "billing"
+    MODEL_NOT_FOUND = "model_not_found"
+    INVALID_REQUEST = "invalid_request"
+    UNKNOWN = "unknown"
+
+
+FOR_NOW = frozenset(
+    {
+        FailureKind.CONNECTION,
+        FailureKind.TIMEOUT,
+        FailureKind.STALLED,
+        FailureKind.CUT,
+        FailureKind.PROTOCOL,
+        FailureKind.OVERLOADED,
+        FailureKind.RATE_LIMITED,
+        FailureKind.SERVER,
+    }
+)
+
+
+@frozen(kw_only=True)
+class RefusedBlock:
+    """The place in the history that a 400 named."""
+
+    message_id: str
+    block: int
+
+
+@frozen(kw_only=True)
+class Failure:
+    """Why there is no reply. `message` is one line for a person."""
+
+    kind: FailureKind
+    message: str
+    status: int | None = None
+    error_type: str | None = None  # the API's own word
+    retry_after: float | None = None  # seconds, a lower bound
+    request_id: str | None = None
+    refused: RefusedBlock | None = None

@@ -1,0 +1,128 @@
+"""What a run tells whoever watches it, as it happens. Data only; renderers live in `interlock`.
+
+Deltas are provisional: an attempt that fails takes them back (`AttemptDropped`). What counts is
+`Recorded`: emitted for a message when, and only when, it is written to the transcript (law 9).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from phases.world.failures import Failure
+from phases.world.messages import Message, ToolUse
+
+
+@frozen
+class RequestStarted:
+    """A request is about to leave; emitted before any wait for the network."""
+
+    model: str
+    turn: int
+
+
+@frozen
+class StreamEvent:
+    """One event of the Messages API stream, raw: for callers who want partial messages."""
+
+    event: Mapping[str, Any]
+
+
+@frozen
+class TextArrived:
+    text: str
+
+
+@frozen
+class ThinkingArrived:
+    text: str
+
+
+@frozen
+class AttemptDropped:
+    """What arrived since the last `RequestStarted` does not count: the reply was not whole."""
+
+
+@frozen
+class Retrying:
+    """A wait before another attempt begins; an interrupt breaks it."""
+
+    failure: Failure
+    attempt: int  # from 1
+    max_retries: int
+    delay: float  # seconds
+
+
+@frozen
+class ModelSwitched:
+    """The fallback model takes over for the rest of the prompt."""
+
+    old: str
+    new: str
+
+
+@frozen
+class Recorded:
+    """A message is part of the transcript now."""
+
+    message: Message
+
+
+@frozen
+class Compaction:
+    """The history was replaced by a summary."""
+
+    trigger: str  # "auto" or "manual"
+    tokens_before: int
+    tokens_after: int
+
+
+@frozen
+class ToolStarted:
+    call: ToolUse
+
+
+@frozen
+class ToolProgress:
+    """Output of a tool that is still running."""
+
+    tool_use_id: str
+    text: str
+
+
+@frozen
+class Notice:
+    """One line for the person at the terminal; `level` is info, warning or error."""
+
+    level: str
+    text: str
+
+
+@frozen
+class Ended:
+    """The last update: why the run is over. `error` is None for a whole answer."""
+
+    reason: str
+    error: str | None
+    text: str | None  # what was withheld, shown once, now
+
+
+Update = (
+    RequestStarted
+    | StreamEvent
+    | TextArrived
+    | ThinkingArrived
+    | AttemptDropped
+    | Retrying
+    | ModelSwitched
+    | Recorded
+    | Compaction
+    | ToolStarted
+    | ToolProgress
+    | Notice
+    | Ended
+)
+
+Show = Callable[[Update], None]
