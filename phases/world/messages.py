@@ -84,7 +84,9 @@ class ToolResult:
 
     def wire(self) -> dict[str, Json]:
         block: dict[str, Json] = {"type": "tool_result", "tool_use_id": self.tool_use_id}
-        said = [part.wire() for part in self.content if not is_blank(part)]
+        # Beside an error the API takes text only: one picture would be refused for ever.
+        shown = [part for part in self.content if not (self.is_error and isinstance(part, Media))]
+        said = [part.wire() for part in shown if not is_blank(part)]
         if said:
             block["content"] = said
         if self.is_error:

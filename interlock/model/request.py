@@ -1,0 +1,343 @@
+"""The one gate to the model: here a request becomes bytes, and here it is checked.
+
+Neighbouring messages of one role become one API message; results stand first, in the order of
+their calls; what says nothing is left out; each call has exactly one result. What breaks these
+laws is a bug elsewhere and raises HistoryError: sent, it would be refused for ever.
+
+A history is built once. The next request of the same purpose goes on where this one ended, so
+the work grows with what is new, not with the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import Any
+
+import orjson
+from attrs import Factory, define, frozen
+
+from interlock.model.layout import Place, answers_of, has_thought, ordered, sendable
+from phases.world.failures import RefusedBlock
+from phases.world.messages import Media, Message, Opaque, Text, ToolResult, encoded, is_blank
+from phases.world.ports import Request
+
+_MARK = b',"cache_control":{"type":"ephemeral"}'
+_MARKED_TURNS = 2  # the newest user turn, and the one before: its mark was written last time
+_LEAST_BUDGET = 1024  # tokens; the API refuses less
+_MENDABLE = (Text, Media, ToolResult, Opaque)
+
+
+class HistoryError(Exception):
+    """The history breaks a law of the API. The bug is with whoever made it."""
+
+    def __init__(self, message_id: str, problem: str) -> None:
+        self.message_id, self.problem = message_id, problem
+        super().__init__(f"message {message_id}: {problem}")
+
+
+@frozen(kw_only=True)
+class Outgoing:
+    """A request as it leaves, and the way back from a place in it to the history."""
+
+    body: bytes
+    thinking: bool
+    tool_ids: Set[str]  # in the whole request
+    messages: tuple[Message, ...]
+
+    def refused(self, message: int, block: int) -> RefusedBlock | None:
+        """The block that `messages.N.content.M` names, if it can be taken out.
+
+        A call cannot (its result would be an orphan), thinking must not be.
+        """
+        turns = list(_turns(self.messages, self.thinking))
+        if message >= len(turns) or block >= len(turns[message]):
+            return None
+        return _mendable(turns[message][block])
+
+    def last_media(self) -> RefusedBlock | None:
+        """The newest block with an image or document: suspect where a 400 names no place."""
+        for turn in reversed(list(_turns(self.messages, self.thinking))):
+            for place in reversed(turn):
+                if _holds_media(place.block):
+                    return _mendable(place)
+        return None
+
+
+@define
+class _Turn:
+    """Neighbouring messages of one role, built."""
+
+    role: str
+    start: int  # index of its first message in the history
+    end: int  # of the first message after it
+    offset: int  # of its first part
+    tail: int  # the part that ends with its last block
+    markable: bool
+    members: tuple[Message, ...]
+    calls: tuple[str, ...]
+    # Of the tool trajectory it belongs to: whether it holds thinking; None outside of one.
+    thought: bool | None
+
+
+@define
+class _Built:
+    """What the last request of one purpose looked like, without its cache marks."""
+
+    thinking: bool
+    messages: tuple[Message, ...] = ()
+    turns: list[_Turn] = Factory(list)
+    parts: list[bytes] = Factory(list)
+    tool_ids: set[str] = Factory(set)
+
+
+class Gate:
+    """Builds the requests of one adapter."""
+
+    def __init__(
+        self,
+        *,
+        system: Sequence[str] = (),
+        tools: Sequence[Mapping[str, Any]] = (),
+        thinking_budget: int | None = None,
+    ) -> None:
+        self._budget = max(thinking_budget, _LEAST_BUDGET) if thinking_budget else None
+        self._fixed = _fixed(system, tools)
+        self._built: dict[str, _Built] = {}
+
+    def build(self, request: Request, *, most_output: int | None = None) -> Outgoing:
+        """The bytes of a request. Raises HistoryError.
+
+        `most_output` is what the model can write at most, where that is known.
+        """
+        # Taken out while it is worked on: after an error, or beside another request of the same
+        # purpose, a half-built one must not be found.
+        built = self._built.pop(request.purpose, None) or _Built(thinking=self._budget is not None)
+        _extend(built, request.messages)
+        thinking = self._budget is not None and not _thoughtless(built.turns)
+        if built.thinking is not thinking:
+            built = _Built(thinking=thinking)
+            _extend(built, request.messages)
+        body = self._body(request, built, most_output)
+        self._built[request.purpose] = built
+        return Outgoing(
+            body=body,
+            thinking=thinking,
+            tool_ids=built.tool_ids,
+            messages=request.messages,
+        )
+
+    def _body(self, request: Request, built: _Built, most_output: int | None) -> bytes:
+        cap, thinking = request.max_tokens, b""
+        if built.thinking and self._budget is not None:
+            budget = self._budget
+            if cap <= budget:
+                cap += budget
+            if most_output is not None and cap > most_output:
+                cap = most_output
+                budget = max(_LEAST_BUDGET, min(budget, cap - 1))
+            thinking = b',"thinking":{"type":"enabled","budget_tokens":%d}' % budget
+        head = b'{"model":%b,"max_tokens":%d,"stream":true%b%b,"messages":[' % (
+            orjson.dumps(request.model),
+            cap,
+            thinking,
+            self._fixed,
+        )
+        return b"".join((head, *_marked(built), b"]}"))
+
+
+def _fixed(system: Sequence[str], tools: Sequence[Mapping[str, Any]]) -> bytes:
+    """System prompt and tools: the same bytes in each request, with one mark at their end."""
+    texts = [encoded(Text(text).wire()) for text in system if text.strip()]
+    offered = [encoded(dict(tool)) for tool in tools]
+    # Tools stand before the system prompt in the cached prefix, so its mark covers them.
+    marked = texts or offered
+    if marked:
+        marked[-1] = marked[-1][:-1] + _MARK + b"}"
+    fixed = b""
+    if texts:
+        fixed += b',"system":[%b]' % b",".join(texts)
+    if offered:
+        fixed += b',"tools":[%b]' % b",".join(offered)
+    return fixed
+
+
+def _extend(built: _Built, messages: tuple[Message, ...]) -> None:
+    """Bring `built` from its own history to this one, keeping what they share."""
+    at = _rewind(built, messages)
+    for start, end, members in _runs(messages, at):
+        _add(built, start, end, members)
+    built.messages = messages
+    if not built.turns:
+        raise HistoryError(messages[-1].id if messages else "none", "there is nothing to say")
+    last = built.turns[-1]
+    if last.role == "assistant" and last.calls:
+        raise HistoryError(last.members[-1].id, f"no results for {', '.join(last.calls)}")
+
+
+def _rewind(built: _Built, messages: tuple[Message, ...]) -> int:
+    """Forget the turns that the new history does not share; where to go on in it."""
+    old = built.messages
+    same = len(old)
+    if messages[:same] != old:  # identical messages are equal at the cost of a pointer
+        same = min(same, len(messages))
+        pairs = zip(old, messages, strict=False)
+        same = next((at for at, (one, other) in enumerate(pairs) if one is not other), same)
+    turns, cut = built.turns, None
+    # A turn that ends where the common part does may grow, so it is built anew too.
+    while turns and turns[-1].end >= same:
+        cut = turns.pop()
+        built.tool_ids.difference_update(cut.calls)
+    if cut is not None:
+        del built.parts[cut.offset :]
+    return turns[-1].end if turns else 0
+
+
+def _runs(
+    messages: tuple[Message, ...], at: int = 0
+) -> Iterator[tuple[int, int, tuple[Message, ...]]]:
+    """Neighbouring messages of one role; those that say nothing belong to the run before."""
+    start, members = at, []  # type: int, list[Message]
+    for index in range(at, len(messages)):
+        message = messages[index]
+        if not sendable(message):
+            continue
+        if members and members[0].role != message.role:
+            yield start, index, tuple(members)
+            start, members = index, []
+        members.append(message)
+    if members:
+        yield start, len(messages), tuple(members)
+
+
+def _add(built: _Built, start: int, end: int, members: tuple[Message, ...]) -> None:
+    turns, parts = built.turns, built.parts
+    before = turns[-1] if turns else None
+    role = members[0].role
+    thought: bool | None
+    if before is None and role != "user":
+        raise HistoryError(members[0].id, "the first message is not the user's")
+    if role == "assistant":
+        asked: tuple[str, ...] = ()
+        calls = _new_calls(members, built.tool_ids)
+        thought = (before.thought if before else None) or any(map(has_thought, members))
+    else:
+        asked, calls = (before.calls if before else ()), ()
+        _check_answers(before, asked, members)
+        thought = before.thought if before and asked else None
+    places = ordered(members, asked, thinking=built.thinking)
+    offset = len(parts)
+    parts.append(b'%b{"role":"%b","content":[' % (b"," if turns else b"", role.encode()))
+    for part in _rendered(places):
+        parts += (part, b",")
+    parts[-1] = b"]}"
+    turns.append(
+        _Turn(
+            role=role,
+            start=start,
+            end=end,
+            offset=offset,
+            tail=len(parts) - 2,
+            markable=not isinstance(places[-1].block, Opaque),
+            members=members,
+            calls=calls,
+            thought=thought,
+        )
+    )
+    built.tool_ids.update(calls)
+
+
+def _new_calls(members: tuple[Message, ...], known: set[str]) -> tuple[str, ...]:
+    calls: list[str] = []
+    for message in members:
+        for block in message.content:
+            if isinstance(block, ToolResult | Media):
+                raise HistoryError(message.id, f"{type(block).__name__} said by the assistant")
+        for call in message.calls:
+            if call.id in known or call.id in calls:
+                raise HistoryError(message.id, f"a second call with the id {call.id}")
+            calls.append(call.id)
+    return tuple(calls)
+
+
+def _check_answers(
+    before: _Turn | None, asked: tuple[str, ...], members: tuple[Message, ...]
+) -> None:
+    answered: set[str] = set()
+    for message in members:
+        if message.calls:
+            raise HistoryError(message.id, f"the user calls the tool {message.calls[0].name}")
+        for id_ in answers_of(message):
+            if id_ not in asked:
+                raise HistoryError(message.id, f"a result for {id_}, which nothing just asked for")
+            if id_ in answered:
+                raise HistoryError(message.id, f"a second result for {id_}")
+            answered.add(id_)
+    missing = [id_ for id_ in asked if id_ not in answered]
+    if missing and before is not None:
+        raise HistoryError(before.members[-1].id, f"no results for {', '.join(missing)}")
+
+
+def _rendered(places: Sequence[Place]) -> Iterator[bytes]:
+    """The blocks as JSON; those of a whole message from the bytes that it keeps."""
+    at = 0
+    while at < len(places):
+        message, end = places[at].message, at + 1
+        while end < len(places) and places[end].message is message:
+            end += 1
+        whole = sum(not is_blank(block) for block in message.content)
+        if end - at == whole and all(
+            one.index < other.index
+            for one, other in zip(places[at:end], places[at + 1 : end], strict=False)
+        ):
+            yield message.wire
+        else:
+            yield b",".join([encoded(place.block.wire()) for place in places[at:end]])
+        at = end
+
+
+def _thoughtless(turns: list[_Turn]) -> bool:
+    """Whether the open tool trajectory has no thinking, as after a change of the model.
+
+    The API refuses thinking there until the user has spoken again.
+    """
+    last = turns[-1] if turns[-1].role == "user" else turns[-2]
+    return last.thought is False
+
+
+def _marked(built: _Built) -> list[bytes]:
+    """The parts of the messages with the cache marks of this request put in."""
+    parts, turns = built.parts.copy(), built.turns
+    users = [turn for turn in turns[-2 * _MARKED_TURNS :] if turn.role == "user"]
+    for turn in users[-_MARKED_TURNS:]:
+        if turn.markable:
+            parts[turn.tail] = parts[turn.tail][:-1] + _MARK + b"}"
+    last = turns[-1]
+    if last.role == "assistant":
+        # A beginning for the model to go on from; it may not end in white space.
+        places = ordered(last.members[-1:], (), thinking=built.thinking)
+        ending = places[-1].block
+        if isinstance(ending, Text) and ending.text != ending.text.rstrip():
+            blocks = [place.block for place in places[:-1]]
+            blocks.append(Text(ending.text.rstrip()))
+            parts[last.tail] = b",".join([encoded(block.wire()) for block in blocks])
+    return parts
+
+
+def _turns(messages: tuple[Message, ...], thinking: bool) -> Iterator[list[Place]]:
+    """The blocks of each API message, as they were sent; from scratch, for an error only."""
+    asked: tuple[str, ...] = ()
+    for _, _, members in _runs(messages):
+        yield ordered(members, asked, thinking=thinking)
+        asked = tuple(call.id for message in members for call in message.calls)
+
+
+def _mendable(place: Place) -> RefusedBlock | None:
+    if not isinstance(place.block, _MENDABLE):
+        return None
+    return RefusedBlock(message_id=place.message.id, block=place.index)
+
+
+def _holds_media(block: object) -> bool:
+    if isinstance(block, ToolResult):
+        return any(isinstance(part, Media) for part in block.content)
+    return isinstance(block, Media)
