@@ -22,7 +22,7 @@ class Journal:
                 step,
                 sequence=self._writer.next_sequence,
                 time=self._clock.time(),
-                payload=records.payload(step.outcome),
+                payload=records.payload(step.outcome, step.before),
                 changed=records.changes(step.before, step.after),
                 chain_id=run.chain_id,
                 depth=run.depth,

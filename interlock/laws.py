@@ -14,7 +14,7 @@ from attrs import evolve
 
 from fsm import Edge, Machine, Step
 from fsm.bounds import Measure
-from fsm.check import Law, Verdict, check
+from fsm.check import Finding, Law, Verdict, check
 from interlock.table import LOOP
 from phases import guards
 from phases.world.failures import Failure, FailureKind
@@ -28,6 +28,7 @@ from phases.world.loop import (
     Reason,
     Reply,
     Run,
+    Spent,
     ToolUseContext,
 )
 from phases.world.messages import Kind, Message
@@ -343,19 +344,19 @@ LAWS: tuple[Law[Loop], ...] = tuple(
 
 # --- the check itself --------------------------------------------------------------------------
 
-SMALL = Limits(
-    max_retries=1,
-    max_mends=1,
-    max_recoveries=1,
-    max_pauses=1,
-    max_stop_blocks=1,
-    max_nudges=1,
+NO_CHANCES = Limits(
+    max_retries=0,
+    max_mends=0,
+    max_recoveries=0,
+    max_pauses=0,
+    max_stop_blocks=0,
+    max_nudges=0,
 )
 
 
 def verdict(limits: Limits, machine: Machine[Loop] = LOOP) -> Verdict[Loop]:
     """Check `machine` against every law; the bounds are those for `limits`, with one fallback."""
-    return check(
+    checked = check(
         machine,
         starts=_starts(),
         specimens=_specimens,
@@ -363,8 +364,19 @@ def verdict(limits: Limits, machine: Machine[Loop] = LOOP) -> Verdict[Loop]:
         outer=OUTER,
         inner=INNER,
         turn_over=_turn_over,
+        limit=60_000,
         laws=LAWS,
-        full=_start(limits=limits, token_budget=1_000_000),
+        full=_start(limits=limits, models=("a", "b"), token_budget=1_000_000),
+    )
+    return evolve(checked, findings=(*_deaf_states(machine), *checked.findings))
+
+
+def _deaf_states(machine: Machine[Loop]) -> tuple[Finding, ...]:
+    """Law 2: a phase that breaks is an outcome too, in every state."""
+    return tuple(
+        Finding("law 2", None, f"{state} does not know Raised")
+        for state in machine.states
+        if state not in machine.endings and Raised not in machine.outcomes_of(state)
     )
 
 
@@ -377,20 +389,26 @@ def _specimens(outcome: type[Outcome]) -> tuple[Outcome, ...]:
 
 
 def _starts() -> tuple[Loop, ...]:
-    """Every chance together once; what only cuts a run short beside no chances, to stay small."""
-    none = Limits(
-        max_retries=0,
-        max_mends=0,
-        max_recoveries=0,
-        max_pauses=0,
-        max_stop_blocks=0,
-        max_nudges=0,
-    )
+    """All chances of a turn together, then those of a request, then what cuts a run short.
+
+    A guard reads one counter and a reducer names each field, so what one group does to another
+    shows with one chance of it; the product of all would only take longer.
+    """
     bare = Features(output_cap=False, reactive_compact=False)
+    of_a_turn = evolve(
+        NO_CHANCES,
+        max_retries=1,
+        max_recoveries=1,
+        max_pauses=1,
+        max_stop_blocks=1,
+        max_nudges=1,
+    )
+    of_a_request = evolve(NO_CHANCES, max_retries=1, max_mends=1, max_recoveries=1, max_pauses=1)
     return (
-        _start(limits=SMALL, token_budget=1_000),
-        _start(limits=none, features=bare, budget_usd=1.0, max_turns=2, models=("a",)),
-        _start(limits=evolve(none, max_nudges=3), features=bare, token_budget=1_000),
+        _start(limits=of_a_turn, token_budget=1_000),
+        _start(limits=of_a_request, models=("a", "b")),
+        _start(limits=NO_CHANCES, features=bare, budget_usd=1.0, max_turns=2),
+        _start(limits=evolve(NO_CHANCES, max_nudges=3), features=bare, token_budget=1_000),
     )
 
 
@@ -398,7 +416,7 @@ def _start(
     *,
     limits: Limits,
     features: Features | None = None,
-    models: tuple[str, ...] = ("a", "b"),
+    models: tuple[str, ...] = ("a",),
     max_turns: int | None = None,
     budget_usd: float | None = None,
     token_budget: int | None = None,
@@ -429,8 +447,8 @@ def _start(
 
 def _normal(loop: Loop) -> Loop:
     """Blank what no guard, measure or law reads, and cut numbers down to what they are asked."""
-    run, state, spent, now = loop.run, loop.state, loop.spent, loop.now
-    beyond = spent.cost is not None and guards.cost_limit_reached(loop, None)
+    run, state, now = loop.run, loop.state, loop.now
+    beyond = guards.cost_limit_reached(loop, None)
     drained = not recovery.last_reason_not_collapse_drain(loop, None)
     return evolve(
         loop,
@@ -440,16 +458,19 @@ def _normal(loop: Loop) -> Loop:
             auto_compact_tracking=NEVER_COMPACTED,
             pending_tool_use_summary=None,
             stop_hook_active=False,
-            turn_count=state.turn_count if run.max_turns is not None else 1,
+            max_output_tokens_recovery_count=min(
+                state.max_output_tokens_recovery_count, run.limits.max_recoveries + 1
+            ),
+            turn_count=1 if run.max_turns is None else min(state.turn_count, run.max_turns + 1),
             transition=state.transition if drained else None,
         ),
-        spent=evolve(spent, cost=run.budget_usd if beyond else 0.0),
+        spent=_normal_spent(loop, beyond=beyond),
         now=evolve(
             now,
             view=(_BLANK,),
             size=run.limits.hard_limit + 1 if guards.over_hard_limit(loop, None) else 0,
             tracking=NEVER_COMPACTED,
-            staged=now.staged if _may_still_drain(now) else 0,
+            staged=now.staged if now.reply is None else 0,  # a reply leaves nothing to drain
             reply=_normal_reply(loop),
             withheld=_normal_failure(now.withheld),
             results=(),
@@ -460,10 +481,18 @@ def _normal(loop: Loop) -> Loop:
     )
 
 
-def _may_still_drain(now: Now) -> bool:
-    nothing_came = now.reply is None and now.withheld is None
-    too_long = now.withheld is not None and now.withheld.kind is FailureKind.PROMPT_TOO_LONG
-    return nothing_came or too_long
+def _normal_spent(loop: Loop, *, beyond: bool) -> Spent:
+    """One step beyond each cap tells enough: without it a cap that does not bind had no end."""
+    spent, limits = loop.spent, loop.run.limits
+    return evolve(
+        spent,
+        attempts=min(spent.attempts, limits.max_retries + 1),
+        mends=min(spent.mends, limits.max_mends + 1),
+        pauses=min(spent.pauses, limits.max_pauses + 1),
+        stop_blocks=min(spent.stop_blocks, limits.max_stop_blocks + 1),
+        nudges=min(spent.nudges, limits.max_nudges + 1),
+        cost=loop.run.budget_usd if beyond else 0.0,
+    )
 
 
 def _normal_reply(loop: Loop) -> Reply | None:

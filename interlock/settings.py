@@ -86,7 +86,7 @@ def limits_of(environ: Mapping[str, str]) -> Limits:
     """The limits in force. Raises SettingsError."""
     read = _Reader(environ)
     hints = get_type_hints(Limits)
-    given: dict[str, int | float] = {}
+    given: dict[str, Any] = {}
     for limit in attrs.fields(Limits):
         name = next((name for name in env_names(limit) if environ.get(name, "").strip()), None)
         if name is None:
@@ -137,7 +137,12 @@ class _Reader:
             value = float(text)
         except ValueError:
             value = math.nan
-        if not math.isfinite(value) or value < 0 or (positive and not value) or (share and value > 1):
+        if (
+            not math.isfinite(value)
+            or value < 0
+            or (positive and not value)
+            or (share and value > 1)
+        ):
             wanted = "a number from 0 to 1" if share else "a number above 0"
             if not share and not positive:
                 wanted = "0 or a number above it"

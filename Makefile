@@ -1,0 +1,57 @@
+# Every target works on a machine with Python 3.11+ and make alone: the first one builds .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PACKAGES := fsm phases recovery interlock
+CODE := $(PACKAGES) tests benches
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test cov check lint format type diagrams model replay golden bench clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+install: $(VENV)/.installed ## build .venv with everything in it
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+	@touch $@
+
+demo: install ## watch the agent fix a failing test, with a scripted model and real tools
+	$(BIN)/interlock demo
+
+test: install ## run every test; prints the coverage of lines and of the machine's edges
+	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
+
+check: lint type diagrams model replay ## all that must be green beside the tests; writes nothing
+
+lint: install ## ruff, and the format
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+
+type: install ## mypy --strict
+	$(BIN)/mypy
+
+diagrams: install ## the committed diagrams are those of the table
+	$(BIN)/interlock diagram --check
+
+model: install ## prove the laws of the loop and print its bounds
+	$(BIN)/interlock check
+
+replay: install ## take the decisions of the golden traces once more
+	$(BIN)/interlock replay tests/golden/*.trace.jsonl
+
+format: install ## let ruff rewrite the code
+	$(BIN)/ruff check --fix $(CODE)
+	$(BIN)/ruff format $(CODE)
+
+golden: install ## record the golden traces anew
+	$(BIN)/python -m tests.golden.record
+
+bench: install ## overhead per turn, against a bare loop on the same SDK
+	$(BIN)/python benches/overhead.py
+
+clean: ## remove what the targets made
+	rm -rf $(VENV) .coverage* .mypy_cache .pytest_cache .ruff_cache build *.egg-info

@@ -1,0 +1,72 @@
+"""What a run uses up, counted where every answer of the model passes: once per reply.
+
+A port around a port: the loop books cost and tokens for its own decisions, this books them per
+model for the bill. Failed attempts and helper calls pass here too, so nothing is forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from time import monotonic
+
+from attrs import define, field
+
+from phases.world.failures import Failure
+from phases.world.ports import Failed, Model, ModelEvent, Replied, Request
+from phases.world.usage import Usage
+
+
+@define
+class Account:
+    """One model's use. `cost` is None once something without a known price is in it."""
+
+    usage: Usage = field(factory=Usage)
+    cost: float | None = 0.0
+
+    def book(self, usage: Usage, cost: float | None) -> None:
+        self.usage += usage
+        self.cost = None if self.cost is None or cost is None else self.cost + cost
+
+
+@define
+class Ledger:
+    """Implements the Model port; `accounts` are the session's, `usage` is this prompt's."""
+
+    model: Model
+    seconds: Callable[[], float] = monotonic
+    accounts: dict[str, Account] = field(factory=dict)
+    usage: Usage = field(factory=Usage)
+    api_seconds: float = 0.0
+    last_failure: Failure | None = None
+
+    def new_prompt(self) -> None:
+        self.usage, self.api_seconds, self.last_failure = Usage(), 0.0, None
+
+    @property
+    def cost(self) -> float | None:
+        """USD of the session; None where a price is not known."""
+        costs = [account.cost for account in self.accounts.values()]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known) if len(known) == len(costs) else None
+
+    async def ask(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
+        began = self.seconds()
+        try:
+            async with aclosing(self.model.ask(request)) as events:
+                async for event in events:
+                    if isinstance(event, Replied | Failed):
+                        self._book(request.model, event)
+                    yield event
+        finally:
+            self.api_seconds += self.seconds() - began
+
+    def _book(self, model: str, event: Replied | Failed) -> None:
+        if isinstance(event, Failed):
+            self.last_failure = event.failure
+            if event.usage == Usage():
+                return  # refused before anything was counted
+        else:
+            self.last_failure = None
+        self.usage += event.usage
+        self.accounts.setdefault(model, Account()).book(event.usage, event.cost)
