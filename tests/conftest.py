@@ -1,0 +1,64 @@
+"""Coverage of the machine: which edges the test run took, which guards it saw True and False.
+
+Fed by every run that a test plays over scripted ports, and by every trace that a test leaves
+under its `tmp_path`, whichever process wrote it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fsm import FsmError, decide, digest, read_trace
+from fsm.cover import Coverage, render
+from interlock import records
+from interlock.table import LOOP
+from interlock.testing import observers
+from phases.world.states import State
+
+COVERAGE = Coverage()
+
+
+def pytest_configure() -> None:
+    observers.append(COVERAGE.saw)
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    folder = getattr(item, "funcargs", {}).get("tmp_path")
+    if isinstance(folder, Path):
+        for path in folder.rglob("*.trace.jsonl"):
+            _take_in(path)
+
+
+def _take_in(path: Path) -> None:
+    try:
+        trace = read_trace(path)
+        if trace.header.table != digest(LOOP):
+            return
+        loop = records.loop_from(trace.header.start)
+        for record, outcome in records.steps_of(trace):
+            step = decide(LOOP, State(record.source), loop, outcome)
+            COVERAGE.saw(step)
+            loop = step.after
+    except (FsmError, ValueError, OSError):
+        return  # a test that spoils its trace on purpose
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A whole test run that leaves an edge or a guard value unseen has failed."""
+    if _whole_run(session.config) and not COVERAGE.report(LOOP).whole:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    lines = render(COVERAGE.report(LOOP)).splitlines()
+    terminalreporter.section("edges of the machine")
+    for line in lines if _whole_run(config) else lines[:1]:
+        terminalreporter.write_line(line)
+
+
+def _whole_run(config: pytest.Config) -> bool:
+    return bool(config.args == config.getini("testpaths") and not config.option.keyword)
