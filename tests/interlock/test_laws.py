@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 
 from fsm import Edge, Machine, name_of
 from fsm.check import render
-from interlock.laws import verdict
+from interlock.model_check import verdict
 from interlock.table import LOOP
 from phases.reducers import next_turn
 from phases.world.limits import Limits

@@ -1,0 +1,79 @@
+"""Imports run one way, and services are strangers to one another."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+# A package may import those before it, and itself.
+LAYERS = ("fsm", "phases.world", "phases", "recovery", "interlock")
+
+# Services below `interlock`: what each may know of the others. Assembly knows all.
+STRANGERS = {
+    "model": {"errors"},
+    "sessions": {"errors", "home", "records"},
+    "prompt": {"options"},
+    "permissions": {"options", "summary"},
+    "tools": {"permissions"},  # the question and the decision, as types
+    "scripted": set[str](),
+}
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            yield node.module
+
+
+def modules(folder: str) -> list[Path]:
+    found = (ROOT / folder).rglob("*.py")
+    return sorted(path for path in found if "demo_repository" not in path.parts)
+
+
+def layer_of(module: str) -> int | None:
+    matches = [n for n, name in enumerate(LAYERS) if f"{module}.".startswith(f"{name}.")]
+    return min(matches, default=None)
+
+
+@pytest.mark.parametrize("package", ["fsm", "phases", "recovery", "interlock"])
+def test_imports_point_downwards_only(package: str) -> None:
+    for path in modules(package):
+        mine = layer_of(".".join(path.relative_to(ROOT).with_suffix("").parts))
+        for name in imports_of(path):
+            theirs = layer_of(name)
+            assert mine is not None
+            assert theirs is None or theirs <= mine, f"{path} imports {name}"
+
+
+def test_a_phase_knows_no_service() -> None:
+    for path in [*modules("phases"), *modules("recovery")]:
+        assert not any(name.startswith("interlock") for name in imports_of(path))
+
+
+@pytest.mark.parametrize("service", STRANGERS)
+def test_services_are_strangers_to_one_another(service: str) -> None:
+    known = STRANGERS[service] | {service}
+    for path in modules(f"interlock/{service}"):
+        for name in imports_of(path):
+            parts = name.split(".")
+            if parts[0] == "interlock" and len(parts) > 1:
+                assert parts[1] in known, f"{path} imports {name}"
+
+
+def test_no_file_of_the_product_is_longer_than_a_person_reads() -> None:
+    packages = ("fsm", "phases", "recovery", "interlock")
+    long = {
+        str(path.relative_to(ROOT)): count
+        for package in packages
+        for path in modules(package)
+        if (count := len(path.read_text().splitlines())) > 420
+    }
+
+    assert long == {}
