@@ -1,0 +1,40 @@
+"""What the README shows is what there is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from fsm.draw import mermaid
+from interlock.table import LOOP
+
+README = Path(__file__).parent.parent / "README.md"
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README.read_text(), flags=re.DOTALL)
+
+
+def test_its_diagram_is_the_table_drawn() -> None:
+    assert blocks("mermaid") == [mermaid(LOOP, compact=True)]
+
+
+def test_its_example_of_a_test_passes() -> None:
+    (example,) = blocks("python")
+    names: dict[str, object] = {}
+
+    exec(example, names)
+
+    test = names["test_a_prompt_too_long_is_compacted_once_and_then_given_up"]
+    assert callable(test)
+    test()
+
+
+def test_every_path_it_names_exists() -> None:
+    named = re.findall(
+        r"`((?:fsm|phases|recovery|interlock|tests|diagrams)/[\w./]*)`", README.read_text()
+    )
+
+    assert named
+    for path in named:
+        assert (README.parent / path).exists(), path
