@@ -37,6 +37,7 @@ from phases.world.ports import (
     Ids,
     Interrupt,
     Model,
+    Pipeline,
     StopHooks,
     ToolSummaries,
 )
@@ -80,6 +81,7 @@ class Ports:
     ids: Ids
     show: Show
     summaries: ToolSummaries
+    pipeline: Pipeline | None = None
     collapse: Collapse | None = None
     stop_hooks: StopHooks | None = None
     attachments: Attachments | None = None
@@ -97,10 +99,16 @@ class Finished:
 _log = structlog.get_logger("interlock.drive")
 
 
-async def drive(loop: Loop, ports: Ports, taken: Callable[[Step[Loop]], None]) -> Finished:
+async def drive(
+    loop: Loop,
+    ports: Ports,
+    taken: Callable[[Step[Loop]], None],
+    closed: Callable[[Finished], None] | None = None,
+) -> Finished:
     """Run `loop` to an ending. `taken` is told each step before the next one begins.
 
-    Cancelled from outside, it still closes the history before the cancellation goes on.
+    Cancelled from outside, it still closes the history before the cancellation goes on; so
+    whoever needs the end of that run too is told it by `closed`.
     """
     machine = LiveMachine(LOOP)
     while not machine.ended:
@@ -109,15 +117,17 @@ async def drive(loop: Loop, ports: Ports, taken: Callable[[Step[Loop]], None]) -
             outcome = await _act(ACTS[state], loop, ports)
         except asyncio.CancelledError:
             outcome = Raised(error="cancelled from outside", aborted=True)
-            step = machine.tell(loop, outcome)
-            taken(step)
+            while not machine.ended:  # `api_call` leaves it to `abort_check` to end the run
+                step = machine.tell(loop, outcome)
+                taken(step)
+                loop = step.after
             with CancelScope(shield=True):
-                await _close(State(machine.state), step.after, ports)
+                await _close(State(machine.state), loop, ports, closed)
             raise
         step = machine.tell(loop, outcome)
         taken(step)
         loop = step.after
-    return await _close(State(machine.state), loop, ports)
+    return await _close(State(machine.state), loop, ports, closed)
 
 
 async def _act(act: Act, loop: Loop, ports: Ports) -> Outcome:
@@ -128,18 +138,23 @@ async def _act(act: Act, loop: Loop, ports: Ports) -> Outcome:
         return Raised(error=_one_line(error), aborted=ports.interrupt.requested)
 
 
-async def _close(ending: State, loop: Loop, ports: Ports) -> Finished:
-    ports.executor.drop()
+async def _close(
+    ending: State, loop: Loop, ports: Ports, closed: Callable[[Finished], None] | None
+) -> Finished:
+    answered = ports.executor.drop()
     terminal = terminal_of(ending, loop)
-    messages = final_history(ending, loop)
+    messages = final_history(ending, loop, answered)
     try:
         await ports.history.record(messages)
     except Exception as error:  # a full disk must not hide how the run ended
         ports.show(Notice("error", _one_line(error)))
     if terminal.error is not None and ports.stop_hooks is not None:
         ports.stop_hooks.stop_failed(loop, failure_of(terminal, loop))
+    finished = Finished(terminal=terminal, loop=loop, messages=messages)
+    if closed is not None:
+        closed(finished)
     ports.show(Ended(terminal.reason.value, terminal.error, terminal.text))
-    return Finished(terminal=terminal, loop=loop, messages=messages)
+    return finished
 
 
 def _one_line(error: Exception) -> str:

@@ -157,6 +157,7 @@ def _normal(loop: Loop) -> Loop:
             now,
             view=(_BLANK,),
             size=run.limits.hard_limit + 1 if guards.over_hard_limit(loop, None) else 0,
+            heaviest=None,
             tracking=NEVER_COMPACTED,
             staged=now.staged if now.reply is None else 0,  # a reply leaves nothing to drain
             reply=_normal_reply(loop),

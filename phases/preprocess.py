@@ -10,7 +10,14 @@ from typing import Protocol
 
 from phases.world.loop import Loop
 from phases.world.outcomes import Prepared
-from phases.world.ports import Collapse, History, Interrupt, ToolSummaries
+from phases.world.ports import (
+    Collapse,
+    History,
+    Interrupt,
+    Piped,
+    Pipeline,
+    ToolSummaries,
+)
 from phases.world.size import tokens_of
 from phases.world.updates import Notice, RequestStarted, Show
 
@@ -20,6 +27,8 @@ class PreprocessPorts(Protocol):
     def interrupt(self) -> Interrupt: ...
     @property
     def history(self) -> History: ...
+    @property
+    def pipeline(self) -> Pipeline | None: ...
     @property
     def collapse(self) -> Collapse | None: ...
     @property
@@ -39,11 +48,32 @@ async def preprocess(loop: Loop, ports: PreprocessPorts) -> Prepared:
             caption = await ports.summaries.collect(state.pending_tool_use_summary)
             if caption is not None:
                 ports.show(Notice("info", caption))
-    view = state.messages
+    aborted = Prepared(
+        view=state.messages, size=0, tracking=state.auto_compact_tracking, aborted=True
+    )
+    prepared = aborted
+    with ports.interrupt.scope():
+        prepared = await _prepared(loop, ports)
+    return aborted if ports.interrupt.requested else prepared
+
+
+async def _prepared(loop: Loop, ports: PreprocessPorts) -> Prepared:
+    state = loop.state
+    if ports.pipeline is None:
+        piped = Piped(
+            view=state.messages,
+            size=tokens_of(state.messages, fixed=loop.run.fixed_tokens),
+            tracking=state.auto_compact_tracking,
+        )
+    else:
+        piped = await ports.pipeline.prepare(loop)
     return Prepared(
-        view=view,
-        size=tokens_of(view, fixed=loop.run.fixed_tokens),
-        tracking=state.auto_compact_tracking,
-        staged=ports.collapse.staged(view) if ports.collapse else 0,
-        aborted=ports.interrupt.requested,
+        view=piped.view,
+        size=piped.size,
+        tracking=piped.tracking,
+        staged=ports.collapse.staged(piped.view) if ports.collapse else 0,
+        freed=piped.freed,
+        heaviest=piped.heaviest,
+        cost=piped.cost,
+        tokens=piped.tokens,
     )

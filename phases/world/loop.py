@@ -150,6 +150,7 @@ class Now:
 
     view: tuple[Message, ...] = ()  # what is sent
     size: int = 0  # of the view, in tokens
+    heaviest: str | None = None  # what fills the window most, in words
     tracking: AutoCompactTracking = NEVER_COMPACTED
     staged: int = 0  # collapses that could be committed
     reply: Reply | None = None

@@ -84,11 +84,17 @@ class Prepared(Outcome):
     tracking: AutoCompactTracking
     staged: int = 0
     freed: tuple[Freed, ...] = ()
+    heaviest: str | None = None
     aborted: bool = False
 
     def into(self, now: Now) -> Now:
         return evolve(
-            now, view=self.view, size=self.size, tracking=self.tracking, staged=self.staged
+            now,
+            view=self.view,
+            size=self.size,
+            tracking=self.tracking,
+            staged=self.staged,
+            heaviest=self.heaviest,
         )
 
     @classmethod

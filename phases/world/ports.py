@@ -14,8 +14,9 @@ from anyio import CancelScope
 from attrs import frozen
 
 from phases.world.failures import Failure
-from phases.world.loop import Loop, Reply, ToolUseContext
+from phases.world.loop import AutoCompactTracking, Loop, Reply, ToolUseContext
 from phases.world.messages import Message, ToolUse
+from phases.world.outcomes import Freed
 from phases.world.usage import Usage
 
 
@@ -146,8 +147,11 @@ class Executor(Protocol):
         """
         ...
 
-    def drop(self) -> None:
-        """The reply does not count: nothing of it may be heard of again."""
+    def drop(self) -> tuple[Message, ...]:
+        """The reply is done with: nothing of it may be heard of again.
+
+        Returns the results that are written already: those stand.
+        """
         ...
 
 
@@ -178,6 +182,50 @@ class History(Protocol):
 
     async def record_mended(self, messages: tuple[Message, ...]) -> None:
         """Write, for each message that replaces one, that it does."""
+        ...
+
+
+@frozen(kw_only=True)
+class Piped:
+    """What the context pipeline made of the history."""
+
+    view: tuple[Message, ...]
+    size: int  # of the view, in tokens
+    tracking: AutoCompactTracking
+    freed: tuple[Freed, ...] = ()
+    heaviest: str | None = None  # what fills the window most, for an error that names it
+    cost: float | None = 0.0
+    tokens: int = 0  # output tokens of the calls that were made
+
+
+class Pipeline(Protocol):
+    async def prepare(self, loop: Loop) -> Piped:
+        """Make the view of `loop.state.messages`, level by level, lightest first.
+
+        May ask the model (the heaviest level does). Cancelled on an interrupt.
+        """
+        ...
+
+
+@frozen(kw_only=True)
+class Summarised:
+    """A summary that stands for a whole history, or why there is none (`view` is None)."""
+
+    view: tuple[Message, ...] | None
+    problem: str | None = None
+    cost: float | None = 0.0
+    tokens: int = 0
+
+
+class Summariser(Protocol):
+    async def summarise(
+        self, loop: Loop, view: tuple[Message, ...], *, trigger: str, media: bool = True
+    ) -> Summarised:
+        """Replace `view` by a summary of it; `trigger` is auto, reactive or manual.
+
+        With `media` False, images and documents are left out of what is summarised: they were
+        the cause. Cancelled on an interrupt.
+        """
         ...
 
 
