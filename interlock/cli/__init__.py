@@ -1,0 +1,1 @@
+"""The command line: flags in, an agent driven, its updates rendered, an exit code out."""

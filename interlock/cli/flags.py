@@ -1,0 +1,147 @@
+"""The flags of a run, and what they ask for. Imports nothing heavy: `--help` passes here.
+
+Spelled as drivers of agent command lines spell them: `--flag value` and `--flag=value`, both
+`--allowedTools` and `--allowed-tools`, lists by commas, spaces or repetition.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import uuid
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import NoReturn
+
+from interlock.errors import UsageError
+
+MODES = ("default", "acceptEdits", "bypassPermissions")
+FORMATS = ("text", "json", "stream-json")
+
+_EPILOG = """\
+commands:
+  trace RUN [--json]       what a run did, edge by edge
+  explain RUN --step N     why it took that edge and none of the others
+  replay RUN...            take every recorded decision again
+  diagram [MACHINE]        draw the machine (--format mermaid|table, --check)
+  check                    prove the laws of the loop, print its bounds
+  demo                     a whole session against a scripted model, without a key
+
+RUN is a run id, a session id, the beginning of one, a path, or: last
+
+The prompt may come from an argument, from standard input, or both; then they are joined.
+With a prompt argument, standard input is read only if it is a file, or if data arrives on it
+within a second. Exit codes: 0 whole answer, 1 anything else, 130 Ctrl-C, 143 SIGTERM.
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises UsageError where argparse would print its own lines and exit 2."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+def run_parser() -> Parser:
+    """The parser for `interlock [flags] [prompt]`."""
+    parser = Parser(
+        prog="interlock",
+        description="A coding agent whose loop is an explicit finite state machine.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("prompt", nargs="*", help="what to do")
+    add("-v", "--version", action="store_true", help="print the version and exit")
+    add("-p", "--print", action="store_true", help="print the answer and exit; ask nobody")
+    add("--output-format", choices=FORMATS, default="text", help="default: text")
+    add("--verbose", action="store_true", help="show on stderr what happens")
+    add("--debug", action="store_true", help="log every edge of the machine to stderr")
+    add("--include-partial-messages", action="store_true", help="with stream-json: raw events")
+    add("--max-turns", type=_turns, metavar="N", help="model calls with their tools")
+    add("--max-budget-usd", type=_dollars, metavar="X", help="stop when this much is spent")
+    add("--model", type=_some, metavar="M", help="default: ANTHROPIC_MODEL, else our own")
+    add("--fallback-model", type=_some, metavar="M,M", help="asked when the first is overloaded")
+    add("--system-prompt", metavar="TEXT", help="in place of our own")
+    add("--append-system-prompt", metavar="TEXT", help="behind our own")
+    for name, alias, words in (
+        ("--allowedTools", "--allowed-tools", "run without asking: Read, 'Bash(git:*)'"),
+        ("--disallowedTools", "--disallowed-tools", "never run"),
+    ):
+        add(name, alias, nargs="+", action="extend", metavar="RULE", help=words)
+    add("--tools", nargs="+", action="extend", metavar="NAME", help="offer only these")
+    add("--permission-mode", choices=MODES, default="default", help="when no rule decides")
+    add("--cwd", metavar="DIR", help="the working folder; default: where it is started")
+    add("--session-id", type=_uuid, metavar="UUID", help="of the new session")
+    return parser
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The flags of a run. Raises UsageError that names what is wrong and what comes near."""
+    parser = run_parser()
+    given = [decoded(each) for each in argv]
+    # argparse loses the -- on its way; behind it everything is prompt, whatever it looks like.
+    dashes = given.index("--") if "--" in given else len(given)
+    flags, rest = parser.parse_known_intermixed_args(given[:dashes])
+    if rest:
+        name = rest[0].partition("=")[0]
+        near = get_close_matches(name, parser._option_string_actions, n=1)
+        hint = f"; did you mean {near[0]}?" if near else "; see interlock --help"
+        raise UsageError(f"unknown flag {name}{hint}")
+    words = [*flags.prompt, *given[dashes + 1 :]]
+    flags.prompt = " ".join(words) if words else None
+    if flags.output_format == "stream-json" and not flags.verbose:
+        raise UsageError("--output-format stream-json needs --verbose")
+    return flags
+
+
+def words_of(values: Sequence[str] | None) -> tuple[str, ...]:
+    """The items of a list flag: split at commas and blanks that stand outside parentheses."""
+    found: list[str] = []
+    for value in values or ():
+        depth, item = 0, ""
+        for letter in value:
+            if depth == 0 and (letter == "," or letter.isspace()):
+                found.append(item)
+                item = ""
+                continue
+            depth = max(0, depth + (letter == "(") - (letter == ")"))
+            item += letter
+        found.append(item)
+    return tuple(dict.fromkeys(item for item in found if item))
+
+
+def decoded(argument: str) -> str:
+    """An argument as valid Unicode, whatever bytes the shell gave."""
+    return os.fsencode(argument).decode("utf-8", "replace")
+
+
+def _turns(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 up")
+    return int(text)
+
+
+def _dollars(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or value <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no amount above 0")
+    return value
+
+
+def _some(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("is empty")
+    return text.strip()
+
+
+def _uuid(text: str) -> str:
+    try:
+        return str(uuid.UUID(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no UUID") from None

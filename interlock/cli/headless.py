@@ -1,0 +1,233 @@
+"""Drive the agent once: one prompt in, updates rendered, one exit code out.
+
+Knows neither how an agent is built (`interlock/agent.py`) nor how updates look (`render`,
+`stream_json`); it sees to prompt, signals, streams and exit codes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, redirect_stdout, suppress
+from pathlib import Path
+from typing import Protocol
+
+from attrs import frozen
+
+from interlock.cli import stdin
+from interlock.cli.flags import words_of
+from interlock.cli.logs import configure
+from interlock.cli.main import PIPE_CLOSED, complain
+from interlock.cli.output import Output
+from interlock.cli.render import Json, Live, Plain, Renderer
+from interlock.cli.result import broken
+from interlock.cli.signals import Signals
+from interlock.cli.stream_json import Session, StreamJson
+from interlock.cli.verdict import line_of
+from interlock.errors import InterlockError, UsageError
+from interlock.interrupt import InterruptSignal
+from interlock.options import Options, PermissionMode
+from interlock.permissions import Asker, BadRule, NobodyAsks, terminal_or_nobody
+from interlock.settings import Settings
+from interlock.summary import RunSummary
+from phases.world.updates import Show
+
+
+class Agent(Session, Protocol):
+    """What is asked of an agent here."""
+
+    @property
+    def transcript_path(self) -> Path: ...
+    def interrupt(self) -> None: ...
+    async def prompt(self, text: str, show: Show) -> RunSummary: ...
+
+
+class Opener(Protocol):
+    """Builds an agent: `interlock.agent.open_agent`, or a fake of it."""
+
+    def __call__(
+        self, options: Options, settings: Settings, *, asker: Asker, environ: Mapping[str, str]
+    ) -> AbstractAsyncContextManager[Agent]: ...
+
+
+@frozen(kw_only=True)
+class Job:
+    """One call of the command line, read and checked."""
+
+    prompt: str
+    options: Options
+    settings: Settings
+    output_format: str
+    verbose: bool
+    ask: bool  # somebody may be asked
+
+
+def run(asked: argparse.Namespace, opener: Opener | None = None) -> int:
+    """Run the prompt that `asked` holds and return the exit code. Raises InterlockError."""
+    signals = Signals()
+    signals.install()
+    job = job_of(asked, os.environ)
+    configure(debug=asked.debug or job.settings.debug)
+    output = Output()
+    if opener is None:
+        from interlock.agent import open_agent
+
+        opener = open_agent
+    with redirect_stdout(sys.stderr):  # a stray print of some library is no result
+        try:
+            summary = asyncio.run(_session(job, opener, output, signals))
+        except BadRule as error:
+            raise UsageError(str(error)) from error
+    return _exit_code(summary, output, signals)
+
+
+def job_of(asked: argparse.Namespace, environ: Mapping[str, str]) -> Job:
+    """What is to be done. Reads standard input. Raises InterlockError before any request."""
+    settings = Settings.of(environ)
+    options = options_of(asked)
+    return Job(
+        prompt=_prompt(asked),
+        options=options,
+        settings=settings,
+        output_format=asked.output_format,
+        verbose=asked.verbose,
+        ask=not asked.print and asked.output_format == "text",
+    )
+
+
+def options_of(asked: argparse.Namespace) -> Options:
+    """The agent's options. Raises UsageError."""
+    tools = words_of(asked.tools)
+    return Options(
+        cwd=_folder(asked.cwd),
+        model=asked.model,
+        fallback_models=words_of([asked.fallback_model] if asked.fallback_model else None),
+        max_turns=asked.max_turns,
+        max_budget_usd=asked.max_budget_usd,
+        system_prompt=asked.system_prompt,
+        append_system_prompt=asked.append_system_prompt,
+        tools=None if asked.tools is None or tools == ("default",) else tools,
+        allowed_tools=words_of(asked.allowedTools),
+        disallowed_tools=words_of(asked.disallowedTools),
+        permission_mode=PermissionMode(asked.permission_mode),
+        session_id=asked.session_id,
+        include_partial_messages=asked.include_partial_messages,
+    )
+
+
+def _folder(given: str | None) -> Path:
+    try:
+        folder = Path(given).absolute() if given is not None else Path.cwd()
+    except FileNotFoundError:
+        raise UsageError("the working folder is gone; start in another, or use --cwd") from None
+    if not folder.is_dir():
+        raise UsageError(f"no such folder: {given} (--cwd)")
+    return folder
+
+
+def _prompt(asked: argparse.Namespace) -> str:
+    argument: str | None = asked.prompt
+    if argument is None:
+        piped = stdin.read_alone(0, complain)
+    else:
+        piped = stdin.read_beside_argument(0, complain)
+    prompt = stdin.joined(argument, piped)
+    if prompt.strip():
+        return prompt
+    swallowed = next(
+        (
+            flag
+            for flag in ("allowedTools", "disallowedTools", "tools")
+            if len(getattr(asked, flag) or ()) > 1
+        ),
+        None,
+    )
+    if argument is None and swallowed is not None:
+        raise UsageError(
+            f"no prompt: --{swallowed} takes every word behind it; put the prompt first, or "
+            "behind a --"
+        )
+    raise UsageError("no prompt: give one as an argument or on standard input (interlock --help)")
+
+
+async def _session(job: Job, opener: Opener, output: Output, signals: Signals) -> RunSummary:
+    interrupt = InterruptSignal()
+    asker = terminal_or_nobody(interrupt) if job.ask else NobodyAsks()
+    opened = opener(job.options, job.settings, asker=asker, environ=os.environ)
+    async with opened as agent:
+
+        def stop() -> None:
+            interrupt.request()
+            agent.interrupt()
+
+        if job.options.session_id is not None and agent.transcript_path.exists():
+            raise UsageError(
+                f"session {job.options.session_id} exists already; leave --session-id out"
+            )
+        output.on_gone = stop
+        signals.attach(asyncio.get_running_loop(), stop)
+        renderer = renderer_of(job, agent, output)
+        renderer.begin()
+        summary = await _run(job, agent, renderer, output)
+        renderer.end(summary)
+    return summary
+
+
+async def _run(job: Job, agent: Agent, renderer: Renderer, output: Output) -> RunSummary:
+    if output.gone:
+        return broken(agent.session_id, "nobody reads the output")
+    try:
+        return await agent.prompt(job.prompt, renderer.show)
+    except InterlockError as error:
+        return broken(agent.session_id, str(error))
+    except Exception as error:
+        # Outside the loop no phase turns a bug into an ending; the one result comes all the same.
+        if job.settings.debug:
+            raise
+        words = f"internal error: {type(error).__name__}: {error}"
+        return broken(agent.session_id, f"{words} (set INTERLOCK_DEBUG=1 to see where)")
+
+
+def renderer_of(job: Job, session: Session, output: Output) -> Renderer:
+    """The renderer of the output format that was asked for."""
+    live = Live(write=_stderr) if job.verbose else None
+    match job.output_format:
+        case "stream-json":
+            return StreamJson(
+                output=output,
+                session=session,
+                key_source=_key_source(job.settings),
+                partial=job.options.include_partial_messages,
+            )
+        case "json":
+            return Json(output=output, live=live)
+        case _:
+            return Plain(output=output, live=live)
+
+
+def _exit_code(summary: RunSummary, output: Output, signals: Signals) -> int:
+    if output.problem is not None:
+        complain(f"the answer cannot be written: {output.problem}")
+        return 1
+    if output.gone:
+        return PIPE_CLOSED
+    line = line_of(summary)
+    if line is not None:
+        complain(line)
+    if signals.code is not None and (line is not None or signals.code != 130):
+        return signals.code
+    return 0 if line is None else 1
+
+
+def _key_source(settings: Settings) -> str:
+    if settings.api_key is not None:
+        return "ANTHROPIC_API_KEY"
+    return "ANTHROPIC_AUTH_TOKEN" if settings.auth_token is not None else "none"
+
+
+def _stderr(text: str) -> None:
+    with suppress(OSError):  # nobody watches
+        os.write(2, text.encode("utf-8", "replace"))

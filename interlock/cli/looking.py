@@ -1,0 +1,224 @@
+"""The commands that look at recorded runs and at the machine: trace, explain, replay, diagram,
+check. Each reads files and prints; none talks to a model.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from fsm import FsmError, Trace, digest, read_trace
+from interlock.cli.flags import Parser, decoded
+from interlock.cli.main import complain
+from interlock.cli.story import story_of
+from interlock.errors import InterlockError, UsageError
+from interlock.home import home_of
+from interlock.sessions.runs import RunFile, find_runs, one_run
+
+_DIAGRAMS = Path("diagrams")
+
+
+def run(command: str, argv: Sequence[str]) -> int:
+    """Run one of the commands; the exit code says whether what it looked for holds."""
+    prepare, work = _COMMANDS[command]
+    parser = Parser(prog=f"interlock {command}", allow_abbrev=False)
+    prepare(parser)
+    asked = parser.parse_args([decoded(each) for each in argv])
+    if sys.stdout is None:
+        raise UsageError("standard output is closed: there is nowhere to put the answer")
+    try:
+        return work(asked)
+    except FsmError as error:
+        raise InterlockError(str(error)) from error
+
+
+# --- trace, explain, replay ------------------------------------------------------------------
+
+
+def _trace_flags(parser: Parser) -> None:
+    parser.add_argument("run", metavar="RUN", help="run, session, beginning of one, path, last")
+    parser.add_argument("--json", action="store_true", help="the records as they are")
+
+
+def _trace(asked: object) -> int:
+    for number, found in enumerate(_runs(_name(asked, "run"))):
+        if getattr(asked, "json", False):
+            _whole_lines(found)
+            continue
+        trace = read_trace(found.path)
+        print("" if number == 0 else "\n", end="")
+        print(story_of(trace, found), end="")
+        _tell_damage(trace)
+    return 0
+
+
+def _explain_flags(parser: Parser) -> None:
+    parser.add_argument("run", metavar="RUN")
+    parser.add_argument("--step", type=int, required=True, metavar="N", help="as in `trace`")
+
+
+def _explain(asked: object) -> int:
+    from fsm.explain import explain, render
+    from interlock.machines import MACHINES
+
+    found = one_run(_home(), _name(asked, "run"), Path.cwd())
+    trace = read_trace(found.path)
+    wanted = int(getattr(asked, "step", 0))
+    record = next((each for each in trace if each.sequence == wanted), None)
+    if record is None:
+        last = trace[-1].sequence if len(trace) else None
+        most = "it has no steps" if last is None else f"its steps are 0 to {last}"
+        raise UsageError(f"run {found.run_id} has no step {wanted}: {most}")
+    machine = MACHINES.get(trace.header.machine)
+    if machine is None:
+        raise UsageError(f"run {found.run_id} is of a machine unknown here: {record.machine}")
+    print(render(explain(machine, record)), end="")
+    return 0
+
+
+def _replay_flags(parser: Parser) -> None:
+    parser.add_argument("runs", metavar="RUN", nargs="+")
+
+
+def _replay(asked: object) -> int:
+    names: list[str] = getattr(asked, "runs", [])
+    found = [each for name in names for each in _runs(name)]
+    return max([_replayed(each) for each in found], default=0)
+
+
+def _replayed(found: RunFile) -> int:
+    from fsm.replay import render, replay
+    from interlock import records
+    from interlock.table import LOOP
+
+    trace = read_trace(found.path)
+    _tell_damage(trace)
+    if trace.header.machine != LOOP.name:
+        raise UsageError(f"{found.path}: a trace of {trace.header.machine}, not of {LOOP.name}")
+    same = trace.header.table == digest(LOOP)
+    try:
+        replayed = replay(
+            LOOP,
+            records.loop_from(trace.header.start),
+            records.steps_of(trace),
+            changes=records.changes if same else None,
+            what_if=not same,
+        )
+    except ValueError as error:
+        raise UsageError(f"{found.path}: {error}") from error
+    other = "" if same else f" (table {trace.header.table} then; only the way is compared)"
+    if replayed.divergence is None and replayed.steps == len(trace):
+        print(f"{found.run_id}: {replayed.steps} steps, all agree{other}")
+        return 0
+    print(f"{found.run_id}: {replayed.steps} of {len(trace)} steps agree{other}")
+    if replayed.divergence is not None:
+        print(render(replayed.divergence), end="")
+    return 1
+
+
+def _runs(name: str) -> tuple[RunFile, ...]:
+    return find_runs(_home(), name, Path.cwd())
+
+
+def _home() -> Path:
+    return home_of(os.environ)
+
+
+def _name(asked: object, key: str) -> str:
+    return str(getattr(asked, key))
+
+
+def _whole_lines(found: RunFile) -> None:
+    trace = read_trace(found.path)  # refuse a file that is no trace before printing any of it
+    data = found.path.read_bytes()
+    sys.stdout.buffer.write(data[: data.rfind(b"\n") + 1])
+    _tell_damage(trace)
+
+
+def _tell_damage(trace: Trace) -> None:
+    if trace.damage:
+        complain(trace.damage)
+
+
+# --- diagram, check --------------------------------------------------------------------------
+
+
+def _diagram_flags(parser: Parser) -> None:
+    parser.add_argument("machine", metavar="MACHINE", nargs="?", help="default: all of them")
+    parser.add_argument(
+        "--format", choices=("mermaid", "table"), help="print it, instead of writing diagrams/"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="compare the files in diagrams/; write nothing"
+    )
+
+
+def _diagram(asked: object) -> int:
+    from fsm.draw import markdown, mermaid
+    from interlock.machines import MACHINES
+
+    name: str | None = getattr(asked, "machine", None)
+    if name is not None and name not in MACHINES:
+        raise UsageError(f"no machine is called {name}; there are: {', '.join(MACHINES)}")
+    chosen = {name: MACHINES[name]} if name is not None else dict(MACHINES)
+    shape = getattr(asked, "format", None)
+    if shape is not None:
+        for machine in chosen.values():
+            print(mermaid(machine) if shape == "mermaid" else markdown(machine), end="")
+        return 0
+    files = {
+        _DIAGRAMS / f"{name}{suffix}": draw(machine)
+        for name, machine in chosen.items()
+        for suffix, draw in ((".mmd", mermaid), (".md", markdown))
+    }
+    return _compared(files) if getattr(asked, "check", False) else _written(files)
+
+
+def _compared(files: Mapping[Path, str]) -> int:
+    stale = []
+    for path, fresh in files.items():
+        if not path.is_file():
+            stale.append(f"{path} is missing")
+        elif path.read_text("utf-8") != fresh:
+            stale.append(f"{path} is not what the table says")
+    for line in stale:
+        complain(f"{line}; run: interlock diagram")
+    if not stale:
+        print(f"{len(files)} files agree with the table")
+    return 1 if stale else 0
+
+
+def _written(files: Mapping[Path, str]) -> int:
+    _DIAGRAMS.mkdir(exist_ok=True)
+    for path, fresh in files.items():
+        path.write_text(fresh, "utf-8")
+        print(path)
+    return 0
+
+
+def _check_flags(parser: Parser) -> None:
+    pass
+
+
+def _check(asked: object) -> int:
+    from fsm.check import render
+    from interlock.model_check import verdict
+    from interlock.settings import limits_of
+
+    limits = limits_of(os.environ)
+    began = time.perf_counter()
+    found = verdict(limits)
+    print(render(found.timed(time.perf_counter() - began)), end="")
+    return 0 if found.ok else 1
+
+
+_COMMANDS: Mapping[str, tuple[Callable[[Parser], None], Callable[[object], int]]] = {
+    "trace": (_trace_flags, _trace),
+    "explain": (_explain_flags, _explain),
+    "replay": (_replay_flags, _replay),
+    "diagram": (_diagram_flags, _diagram),
+    "check": (_check_flags, _check),
+}

@@ -1,0 +1,138 @@
+"""Renderers for people and scripts: `text` and `json`. The third is in `stream_json`.
+
+Only the result goes to standard output. What happens meanwhile is told on stderr, and only on
+request (`--verbose`): a script that reads both must not have to sort them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from attrs import define, frozen
+
+from interlock.cli.output import Output
+from interlock.cli.result import result_of
+from interlock.permissions.ask import visible
+from interlock.summary import RunSummary
+from phases.world.messages import Kind, Message, ToolResult, ToolUse, encoded
+from phases.world.states import State
+from phases.world.updates import (
+    AttemptDropped,
+    Compaction,
+    ModelSwitched,
+    Notice,
+    Recorded,
+    Retrying,
+    TextArrived,
+    ToolProgress,
+    ToolStarted,
+    Update,
+)
+
+_WIDTH = 160  # characters of a call or a result that is mentioned in passing
+
+
+class Renderer(Protocol):
+    """Tells one prompt: before it, while it runs, and what became of it."""
+
+    def begin(self) -> None: ...
+    def show(self, update: Update) -> None: ...
+    def end(self, summary: RunSummary) -> None: ...
+
+
+@frozen(kw_only=True)
+class Json:
+    """One result object at the end, nothing before."""
+
+    output: Output
+    live: Live | None = None
+
+    def begin(self) -> None:
+        pass
+
+    def show(self, update: Update) -> None:
+        if self.live is not None:
+            self.live.show(update)
+
+    def end(self, summary: RunSummary) -> None:
+        self.output.write(encoded(result_of(summary)) + b"\n")
+
+
+@frozen(kw_only=True)
+class Plain:
+    """The final text, as it is: of a whole answer, or of one that is not whole but an answer."""
+
+    output: Output
+    live: Live | None = None
+
+    def begin(self) -> None:
+        pass
+
+    def show(self, update: Update) -> None:
+        if self.live is not None:
+            self.live.show(update)
+
+    def end(self, summary: RunSummary) -> None:
+        # Of a run that failed, the last text is no result; the exit code and stderr say so.
+        answered = summary.ok or (
+            summary.reason == State.COMPLETED and summary.error != "api_error"
+        )
+        if answered and summary.text:
+            self.output.text(summary.text + ("" if summary.text.endswith("\n") else "\n"))
+
+
+@define
+class Live:
+    """What happens, on stderr, as it happens. Control characters are made visible."""
+
+    write: Callable[[str], None]
+    _in_text: bool = False
+
+    def show(self, update: Update) -> None:
+        match update:
+            case TextArrived(text):
+                self._in_text = not text.endswith("\n")
+                self.write("\n".join(visible(line) for line in text.split("\n")))
+            case AttemptDropped() if self._in_text:
+                self._line("… (does not count: the answer was not whole)")
+            case ToolStarted(call):
+                self._line(f"● {_call(call)}")
+            case ToolProgress(_, text):
+                for line in text.splitlines():
+                    self._line(f"  │ {line}")
+            case Recorded(message) if message.kind is Kind.RESULT:
+                for line in _results(message):
+                    self._line(line)
+            case Retrying(failure, attempt, most, delay):
+                self._line(f"◌ {failure.message}; attempt {attempt} of {most} in {delay:.1f} s")
+            case ModelSwitched(old, new):
+                self._line(f"◌ {old} is overloaded; {new} takes over")
+            case Compaction(_, before, after):
+                self._line(f"◌ history summarised: {before:,} tokens to {after:,}")
+            case Notice(level, text):
+                self._line(f"{'◌' if level == 'info' else '!'} {text}")
+            case _:
+                pass
+
+    def _line(self, line: str) -> None:
+        self.write(f"{chr(10) if self._in_text else ''}{visible(line)}\n")
+        self._in_text = False
+
+
+def _call(call: ToolUse) -> str:
+    return f"{call.name} {_short(encoded(dict(call.input)).decode())}"
+
+
+def _results(message: Message) -> list[str]:
+    found = []
+    for block in message.content:
+        if isinstance(block, ToolResult):
+            lines = block.text.splitlines() or ["(no output)"]
+            more = f" (+{len(lines) - 1} lines)" if len(lines) > 1 else ""
+            found.append(f"  {'✗' if block.is_error else '└'} {_short(lines[0])}{more}")
+    return found
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _WIDTH else text[:_WIDTH] + "…"

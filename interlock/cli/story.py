@@ -1,0 +1,82 @@
+"""A trace as a short story: one line an edge, with the facts that led along it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from fsm import Record, Trace
+from interlock.sessions.runs import RunFile
+
+_STATE = 26  # columns; the longest name of a state of the loop has 25 letters
+
+
+def story_of(trace: Trace, found: RunFile) -> str:
+    """The run, told: step, seconds since its start, from and to, and why."""
+    return "\n".join(_lines(trace, found)) + "\n"
+
+
+def _lines(trace: Trace, found: RunFile) -> Iterator[str]:
+    began = trace[0].time if len(trace) else 0.0
+    session = f", session {found.session_id}" if found.session_id else ""
+    when = f", {_moment(began)}" if len(trace) else ""
+    yield f"run {found.run_id}{session}{when}"
+    for record in trace:
+        told = "  ".join(part for part in (_facts(record), _why(record)) if part)
+        way = f"{record.source:<{_STATE}} -> {record.destination:<{_STATE - 8}}"
+        yield f"{record.sequence:>4} {record.time - began:>8.2f}  {way}  {told}".rstrip()
+    ending = trace.ending
+    steps = f"{len(trace)} step{'' if len(trace) == 1 else 's'}"
+    if ending is None:
+        yield f"{steps}; not over: the trace stops at {trace.path[-1]}"
+    else:
+        took = trace[-1].time - began
+        yield f"{steps} in {took:.2f} s; ended: {ending}"
+
+
+def _why(record: Record) -> str:
+    guards = ", ".join(record.guards)
+    if record.reason in (None, record.destination):
+        return guards
+    return f"{guards}: {record.reason}" if guards else str(record.reason)
+
+
+def _facts(record: Record) -> str:
+    payload = record.payload if isinstance(record.payload, Mapping) else {}
+    match record.outcome:
+        case "Streamed":
+            return _streamed(payload)
+        case "Prepared" if "size" in payload:
+            return f"{payload['size']:,} tokens"
+        case "Waited" if "seconds" in payload:
+            return f"{payload['seconds']:.1f} s"
+        case "ToolsRan":
+            count = len(payload.get("results") or ())
+            return f"{count} result{'' if count == 1 else 's'}"
+        case "Attached" if payload.get("attachments"):
+            return f"{len(payload['attachments'])} attached"
+        case "Drained":
+            return f"{payload.get('committed', 0)} committed"
+        case "Raised":
+            return str(payload.get("error", ""))
+        case "Compacted" if payload.get("problem"):
+            return str(payload["problem"])
+    return ""
+
+
+def _streamed(payload: Mapping[str, Any]) -> str:
+    failure, reply = payload.get("failure"), payload.get("reply")
+    if isinstance(failure, Mapping):
+        status = f" {failure['status']}" if failure.get("status") else ""
+        return f"{failure.get('kind', 'failed')}{status}"
+    if not isinstance(reply, Mapping):
+        return ""
+    usage = reply.get("usage")
+    if isinstance(usage, Mapping):
+        return f"{usage.get('in', 0):,} in, {usage.get('out', 0):,} out"
+    return f"{payload.get('tokens', 0):,} out"
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

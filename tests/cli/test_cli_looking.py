@@ -1,0 +1,201 @@
+"""Looking at recorded runs and at the machine, from the command line."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import orjson
+import pytest
+
+from fsm import Step, TraceWriter, header_of, record_of
+from interlock import records
+from interlock.home import SessionPaths
+from interlock.table import LOOP
+from phases.world.loop import Loop
+from tests.cli.shell import REAL, Ran, Shell
+from tests.sessions.test_records import fresh, turn
+
+RUN = "00000000-0000-4000-8000-0000000000aa"
+SESSION = "10000000-0000-4000-8000-0000000000bb"
+
+
+def write_trace(path: Path, steps: list[Step[Loop]]) -> None:
+    start = records.start(steps[0].before)
+    with TraceWriter(header_of(LOOP, chain_id="c", depth=0, start=start), path) as writer:
+        for number, step in enumerate(steps):
+            writer.write(
+                record_of(
+                    step,
+                    sequence=number,
+                    time=1_700_000_000.0 + number / 2,
+                    payload=records.payload(step.outcome, step.before),
+                    changed=records.changes(step.before, step.after),
+                    chain_id="c",
+                    depth=0,
+                )
+            )
+
+
+@pytest.fixture
+def trace(shell: Shell) -> Path:
+    path = SessionPaths.of(shell.home, shell.folder, SESSION).trace(RUN)
+    path.parent.mkdir(parents=True)
+    write_trace(path, turn(fresh()))
+    return path
+
+
+def interlock(shell: Shell, *arguments: str) -> Ran:
+    return shell.run(*arguments, program=REAL)
+
+
+@pytest.mark.usefixtures("trace")
+def test_a_trace_tells_the_run_edge_by_edge(shell: Shell) -> None:
+    ran = interlock(shell, "trace", "last")
+
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == (
+        f"run {RUN}, session {SESSION}, 2023-11-14 22:13:20 UTC\n"
+        "   0     0.00  preprocess                 -> blocking_check      7 tokens\n"
+        "   1     0.50  blocking_check             -> api_call\n"
+        "   2     1.00  api_call                   -> abort_check         1,027 in, 47 out\n"
+        "   3     1.50  abort_check                -> tools               needs_follow_up\n"
+        "   4     2.00  tools                      -> attachments         1 result\n"
+        "   5     2.50  attachments                -> continuation\n"
+        "   6     3.00  continuation               -> preprocess          next_turn\n"
+        "7 steps; not over: the trace stops at preprocess\n"
+    )
+
+
+def test_json_prints_the_records_as_they_are(shell: Shell, trace: Path) -> None:
+    ran = interlock(shell, "trace", RUN[:30], "--json")
+
+    assert ran.out == trace.read_text()
+    assert orjson.loads(ran.out.splitlines()[0])["machine"] == "loop"
+
+
+@pytest.mark.usefixtures("trace")
+def test_a_step_is_explained_with_the_edges_that_were_not_taken(shell: Shell) -> None:
+    ran = interlock(shell, "explain", SESSION, "--step", "3")
+
+    assert ran.code == 0
+    assert ran.out.startswith("#3 abort_check, told Checked, went to tools\n")
+    assert "passed over because guard aborted was False" in ran.out
+
+
+@pytest.mark.usefixtures("trace")
+def test_a_step_that_is_not_there_is_refused(shell: Shell) -> None:
+    ran = interlock(shell, "explain", "last", "--step", "7")
+
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == f"interlock: run {RUN} has no step 7: its steps are 0 to 6\n"
+
+
+def test_a_recorded_run_takes_its_decisions_again(shell: Shell, trace: Path) -> None:
+    ran = interlock(shell, "replay", "last", str(trace))
+
+    assert (ran.code, ran.out) == (0, f"{RUN}: 7 steps, all agree\n" * 2)
+
+
+def test_a_record_that_was_changed_is_found(shell: Shell, trace: Path) -> None:
+    text = trace.read_text().replace('"needs_follow_up",true', '"needs_follow_up",false')
+    trace.write_text(text)
+
+    ran = interlock(shell, "replay", "last")
+
+    assert ran.code == 1
+    assert ran.out.startswith(f"{RUN}: 3 of 7 steps agree\n")
+    assert "guard needs_follow_up changed its mind: False -> True" in ran.out
+
+
+def test_a_trace_of_another_table_is_compared_by_its_way(shell: Shell, trace: Path) -> None:
+    lines = trace.read_bytes().splitlines()
+    lines[0] = orjson.dumps(orjson.loads(lines[0]) | {"table": "0123456789ab"})
+    trace.write_bytes(b"\n".join(lines) + b"\n")
+
+    ran = interlock(shell, "replay", "last")
+
+    assert ran.code == 0
+    assert "7 steps, all agree (table 0123456789ab then; only the way is compared)" in ran.out
+
+
+def test_a_torn_trace_is_told_as_far_as_it_goes(shell: Shell, trace: Path) -> None:
+    trace.write_bytes(trace.read_bytes()[:-10])
+
+    ran = interlock(shell, "trace", "last")
+
+    assert ran.code == 0
+    assert "6 steps; not over" in ran.out
+    assert "cut off after" in ran.err
+
+
+@pytest.mark.parametrize("command", [["trace", "last"], ["explain", "x", "--step", "0"]])
+def test_no_runs_is_one_line(shell: Shell, command: list[str]) -> None:
+    ran = interlock(shell, *command)
+
+    assert (ran.code, ran.out) == (1, "")
+    assert "no run is recorded under" in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_a_file_that_is_no_trace_is_one_line(shell: Shell) -> None:
+    (shell.folder / "x.trace.jsonl").write_text('{"a": 1}\n')
+
+    ran = interlock(shell, "replay", "x.trace.jsonl")
+
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == "interlock: x.trace.jsonl:1: is of format None, known is 1\n"
+
+
+# --- diagrams --------------------------------------------------------------------------------
+
+
+def test_diagrams_are_printed_on_request(shell: Shell) -> None:
+    drawn = interlock(shell, "diagram", "loop", "--format", "mermaid")
+    table = interlock(shell, "diagram", "loop", "--format", "table")
+
+    assert drawn.out.startswith("stateDiagram-v2\n")
+    assert table.out.startswith("| from | guards | to | reason |\n")
+    assert not (shell.folder / "diagrams").exists()
+
+
+def test_diagrams_are_written_and_compared(shell: Shell) -> None:
+    missing = interlock(shell, "diagram", "--check")
+    written = interlock(shell, "diagram")
+    fresh_ones = interlock(shell, "diagram", "--check")
+    (shell.folder / "diagrams" / "loop.md").write_text("edited by hand")
+    stale = interlock(shell, "diagram", "--check")
+
+    assert (missing.code, written.code, fresh_ones.code, stale.code) == (1, 0, 0, 1)
+    assert "diagrams/loop.mmd is missing; run: interlock diagram" in missing.err
+    assert written.out.splitlines()[:2] == ["diagrams/loop.mmd", "diagrams/loop.md"]
+    assert stale.err == (
+        "interlock: diagrams/loop.md is not what the table says; run: interlock diagram\n"
+    )
+
+
+def test_an_unknown_machine_or_flag_is_one_line(shell: Shell) -> None:
+    machine = interlock(shell, "diagram", "lop")
+    flag = interlock(shell, "trace", "last", "--jsn")
+
+    assert machine.err == "interlock: no machine is called lop; there are: loop\n"
+    assert (flag.code, flag.err) == (1, "interlock: unrecognized arguments: --jsn\n")
+
+
+def test_the_demo_is_somebody_elses_and_gets_its_arguments(shell: Shell, tmp_path: Path) -> None:
+    # The package is shadowed by a copy whose demo tells what it was given.
+    copy = tmp_path / "copy"
+    for package in ("interlock", "fsm", "phases", "recovery"):
+        shutil.copytree(
+            Path(shell.environ()["PYTHONPATH"]) / package,
+            copy / package,
+            ignore=shutil.ignore_patterns("__pycache__", "demo"),
+        )
+    (copy / "interlock" / "demo").mkdir()
+    (copy / "interlock" / "demo" / "__init__.py").write_text(
+        "def run(argv):\n    print(argv)\n    return 3\n"
+    )
+
+    ran = shell.run("demo", "--fast", program=REAL, env={"PYTHONPATH": str(copy)})
+
+    assert (ran.code, ran.out) == (3, "['--fast']\n")
