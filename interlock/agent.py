@@ -6,12 +6,14 @@ and meet here.
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from time import monotonic
 
 import anyio
+import structlog
 from attrs import define, field
 
 from fsm import TraceWriter, header_of
@@ -45,10 +47,13 @@ from interlock.tools import (
 from interlock.world import NoCaptions, RandomIds, RealClock
 from phases.world.loop import Features, Loop, LoopState, Run, ToolUseContext
 from phases.world.messages import Kind, Message, Text, encoded
+from phases.world.ports import Clock
 from phases.world.size import BYTES_PER_TOKEN
-from phases.world.updates import Recorded, Show, Update
+from phases.world.updates import Notice, Recorded, Show, Update
 
 DEFAULT_MODEL = "claude-sonnet-4-5"
+
+_log = structlog.get_logger("interlock.loop")
 
 
 @define(kw_only=True)
@@ -71,7 +76,7 @@ class Agent:
     _fixed_tokens: int
     _interrupt: InterruptSignal = field(factory=InterruptSignal)
     _ids: RandomIds = field(factory=RandomIds)
-    _clock: RealClock = field(factory=RealClock)
+    _clock: Clock = field(factory=RealClock)
     _messages: tuple[Message, ...] = ()
     _context: ToolUseContext | None = None
 
@@ -91,6 +96,7 @@ class Agent:
         self._ledger.new_prompt()
         self._gate.begin_run()
         counted = _Counted(show)
+        self._warn(counted)
         loop = self._loop(text)
         self._transcript.show = counted
         trace = self.paths.trace(run_id)
@@ -98,15 +104,26 @@ class Agent:
         header = header_of(
             LOOP, chain_id=loop.run.chain_id, depth=loop.run.depth, start=records.start(loop)
         )
-        with TraceWriter(header, trace) as writer:
+        with TraceWriter(header, trace, log=_log.debug) as writer:
             async with anyio.create_task_group() as tasks:
                 finished = await drive(
-                    loop, self._ports(counted, tasks), Journal(writer, self._clock).taken
+                    loop,
+                    self._ports(counted, tasks),
+                    Journal(writer, self._clock).taken,
+                    self._go_on_with,
                 )
                 tasks.cancel_scope.cancel()  # nothing outlives the loop that started it
+        return self._summary(run_id, finished, counted, monotonic() - began)
+
+    def _warn(self, show: Show) -> None:
+        if self.permission_mode is PermissionMode.BYPASS_PERMISSIONS and os.geteuid() == 0:
+            text = "permissions are bypassed and this is root: every call runs, on everything"
+            show(Notice("warning", text))
+
+    def _go_on_with(self, finished: Finished) -> None:
+        """The next prompt begins where this one ended, also if it was cancelled."""
         self._messages = finished.messages
         self._context = finished.loop.state.tool_use_context
-        return self._summary(run_id, finished, counted, monotonic() - began)
 
     def _loop(self, text: str) -> Loop:
         options, settings = self._options, self._settings
@@ -216,9 +233,16 @@ class _Counted:
 
 @asynccontextmanager
 async def open_agent(
-    options: Options, settings: Settings, *, asker: Asker, environ: Mapping[str, str]
+    options: Options,
+    settings: Settings,
+    *,
+    asker: Asker,
+    environ: Mapping[str, str],
+    clock: Clock | None = None,
 ) -> AsyncIterator[Agent]:
     """Build an agent; closing it ends every process and connection it opened.
+
+    `clock` takes the place of the real one: for tests, where nobody wants to wait.
 
     Raises UsageError, with one line that says how to mend it, for what cannot work.
     """
@@ -248,6 +272,7 @@ async def open_agent(
             limits=settings.limits,
             thinking_budget=settings.max_thinking_tokens or None,
             raw_events=options.include_partial_messages,
+            clock=clock,
         )
         stack.push_async_callback(adapter.aclose)
         transcript = Transcript(
@@ -274,6 +299,7 @@ async def open_agent(
             tool_session=ToolSession(root=cwd, spill=paths.tool_results, reads=FileReads()),
             transcript=transcript,
             fixed_tokens=round(fixed / BYTES_PER_TOKEN),
+            clock=clock or RealClock(),
         )
 
 

@@ -92,13 +92,20 @@ def _completed(reply: Reply | None, withheld: Failure | None) -> tuple[str | Non
             )
 
 
-def final_history(ending: State, loop: Loop) -> tuple[Message, ...]:
-    """The history that the session goes on with."""
+def final_history(
+    ending: State, loop: Loop, answered: tuple[Message, ...] = ()
+) -> tuple[Message, ...]:
+    """The history that the session goes on with.
+
+    `answered` are results that are written already, although the tools' phase did not get to
+    report them.
+    """
     now = loop.now
     if not now.view:
         return loop.state.messages
-    received = () if now.reply is None else _received(now.reply, now.results)
-    history = (*now.view, *received, *now.results, *_missing(received, now.results, ending))
+    results = now.results or (answered if now.reply is not None else ())
+    received = () if now.reply is None else _received(now.reply, results)
+    history = (*now.view, *received, *results, *_missing(received, results, ending))
     history = (*history, *now.attachments)
     if ending in (State.ABORTED_STREAMING, State.ABORTED_TOOLS):
         mark = Message(

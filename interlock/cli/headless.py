@@ -193,7 +193,7 @@ async def _run(job: Job, agent: Agent, renderer: Renderer, output: Output) -> Ru
 
 def renderer_of(job: Job, session: Session, output: Output) -> Renderer:
     """The renderer of the output format that was asked for."""
-    live = Live(write=_stderr) if job.verbose else None
+    live = Live(write=_stderr, verbose=job.verbose)
     match job.output_format:
         case "stream-json":
             return StreamJson(
@@ -205,7 +205,8 @@ def renderer_of(job: Job, session: Session, output: Output) -> Renderer:
         case "json":
             return Json(output=output, live=live)
         case _:
-            return Plain(output=output, live=live)
+            seen = job.verbose and os.isatty(1) and os.isatty(2)
+            return Plain(output=output, live=live, repeat=not seen)
 
 
 def _exit_code(summary: RunSummary, output: Output, signals: Signals) -> int:

@@ -81,15 +81,19 @@ def _explain(asked: object) -> int:
 
 def _replay_flags(parser: Parser) -> None:
     parser.add_argument("runs", metavar="RUN", nargs="+")
+    parser.add_argument(
+        "--what-if", action="store_true", help="compare only the way, for a table that changed"
+    )
 
 
 def _replay(asked: object) -> int:
     names: list[str] = getattr(asked, "runs", [])
+    what_if = bool(getattr(asked, "what_if", False))
     found = [each for name in names for each in _runs(name)]
-    return max([_replayed(each) for each in found], default=0)
+    return max([_replayed(each, what_if) for each in found], default=0)
 
 
-def _replayed(found: RunFile) -> int:
+def _replayed(found: RunFile, what_if: bool) -> int:
     from fsm.replay import render, replay
     from interlock import records
     from interlock.table import LOOP
@@ -104,12 +108,12 @@ def _replayed(found: RunFile) -> int:
             LOOP,
             records.loop_from(trace.header.start),
             records.steps_of(trace),
-            changes=records.changes if same else None,
-            what_if=not same,
+            changes=None if what_if else records.changes,
+            what_if=what_if,
         )
     except ValueError as error:
         raise UsageError(f"{found.path}: {error}") from error
-    other = "" if same else f" (table {trace.header.table} then; only the way is compared)"
+    other = "" if same else f" (made by another table, {trace.header.table})"
     if replayed.divergence is None and replayed.steps == len(trace):
         print(f"{found.run_id}: {replayed.steps} steps, all agree{other}")
         return 0

@@ -1,7 +1,7 @@
 """Renderers for people and scripts: `text` and `json`. The third is in `stream_json`.
 
-Only the result goes to standard output. What happens meanwhile is told on stderr, and only on
-request (`--verbose`): a script that reads both must not have to sort them.
+Only the result goes to standard output. What happens meanwhile is told on stderr: all of it on
+request (`--verbose`), else only what a person who waits must know.
 """
 
 from __future__ import annotations
@@ -46,14 +46,13 @@ class Json:
     """One result object at the end, nothing before."""
 
     output: Output
-    live: Live | None = None
+    live: Live
 
     def begin(self) -> None:
         pass
 
     def show(self, update: Update) -> None:
-        if self.live is not None:
-            self.live.show(update)
+        self.live.show(update)
 
     def end(self, summary: RunSummary) -> None:
         self.output.write(encoded(result_of(summary)) + b"\n")
@@ -64,32 +63,47 @@ class Plain:
     """The final text, as it is: of a whole answer, or of one that is not whole but an answer."""
 
     output: Output
-    live: Live | None = None
+    live: Live
+    repeat: bool = True  # False: the person at the terminal has just read it
 
     def begin(self) -> None:
         pass
 
     def show(self, update: Update) -> None:
-        if self.live is not None:
-            self.live.show(update)
+        self.live.show(update)
 
     def end(self, summary: RunSummary) -> None:
         # Of a run that failed, the last text is no result; the exit code and stderr say so.
         answered = summary.ok or (
             summary.reason == State.COMPLETED and summary.error != "api_error"
         )
-        if answered and summary.text:
+        if answered and summary.text and self.repeat:
             self.output.text(summary.text + ("" if summary.text.endswith("\n") else "\n"))
 
 
 @define
 class Live:
-    """What happens, on stderr, as it happens. Control characters are made visible."""
+    """What happens, on stderr, as it happens. Control characters are made visible.
+
+    Without `verbose` only waits, switches and warnings: silence would look like a fault.
+    """
 
     write: Callable[[str], None]
+    verbose: bool = True
     _in_text: bool = False
 
     def show(self, update: Update) -> None:
+        match update:
+            case Retrying(failure, attempt, most, delay):
+                self._line(f"◌ {failure.message}; attempt {attempt} of {most} in {delay:.1f} s")
+            case ModelSwitched(old, new):
+                self._line(f"◌ {old} is overloaded; {new} takes over")
+            case Notice("warning" | "error", text):
+                self._line(f"! {text}")
+            case _ if self.verbose:
+                self._tell(update)
+
+    def _tell(self, update: Update) -> None:
         match update:
             case TextArrived(text):
                 self._in_text = not text.endswith("\n")
@@ -104,16 +118,10 @@ class Live:
             case Recorded(message) if message.kind is Kind.RESULT:
                 for line in _results(message):
                     self._line(line)
-            case Retrying(failure, attempt, most, delay):
-                self._line(f"◌ {failure.message}; attempt {attempt} of {most} in {delay:.1f} s")
-            case ModelSwitched(old, new):
-                self._line(f"◌ {old} is overloaded; {new} takes over")
             case Compaction(_, before, after):
                 self._line(f"◌ history summarised: {before:,} tokens to {after:,}")
-            case Notice(level, text):
-                self._line(f"{'◌' if level == 'info' else '!'} {text}")
-            case _:
-                pass
+            case Notice(_, text):
+                self._line(f"◌ {text}")
 
     def _line(self, line: str) -> None:
         self.write(f"{chr(10) if self._in_text else ''}{visible(line)}\n")

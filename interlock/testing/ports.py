@@ -182,8 +182,9 @@ class ScriptedExecutor:
         await anyio.lowlevel.checkpoint()
         return Ran(results=results, context=context, hook_stopped=self.hook_stopped)
 
-    def drop(self) -> None:
+    def drop(self) -> tuple[Message, ...]:
         self.drops += 1
+        return ()
 
     def _result(self, call: ToolUse, reply: Reply) -> Message:
         if call.id in reply.cut_calls:

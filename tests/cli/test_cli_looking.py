@@ -108,7 +108,7 @@ def test_a_record_that_was_changed_is_found(shell: Shell, trace: Path) -> None:
     assert "guard needs_follow_up changed its mind: False -> True" in ran.out
 
 
-def test_a_trace_of_another_table_is_compared_by_its_way(shell: Shell, trace: Path) -> None:
+def test_a_trace_of_another_table_is_named_as_such(shell: Shell, trace: Path) -> None:
     lines = trace.read_bytes().splitlines()
     lines[0] = orjson.dumps(orjson.loads(lines[0]) | {"table": "0123456789ab"})
     trace.write_bytes(b"\n".join(lines) + b"\n")
@@ -116,7 +116,21 @@ def test_a_trace_of_another_table_is_compared_by_its_way(shell: Shell, trace: Pa
     ran = interlock(shell, "replay", "last")
 
     assert ran.code == 0
-    assert "7 steps, all agree (table 0123456789ab then; only the way is compared)" in ran.out
+    assert "7 steps, all agree (made by another table, 0123456789ab)" in ran.out
+
+
+def test_what_if_compares_only_the_way(shell: Shell, trace: Path) -> None:
+    lines = trace.read_bytes().splitlines()
+    record = orjson.loads(lines[1])
+    record["changed"]["spent.tokens"] = [0, 1]
+    lines[1] = orjson.dumps(record)
+    trace.write_bytes(b"\n".join(lines) + b"\n")
+
+    whole = interlock(shell, "replay", "last")
+    way = interlock(shell, "replay", "last", "--what-if")
+
+    assert (whole.code, way.code) == (1, 0)
+    assert "step 0 parts from the record" in whole.out
 
 
 def test_a_torn_trace_is_told_as_far_as_it_goes(shell: Shell, trace: Path) -> None:

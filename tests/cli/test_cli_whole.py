@@ -99,7 +99,7 @@ def test_ctrl_c_in_a_tool_leaves_a_history_that_can_be_gone_on_with(shell: Shell
     answers: list[Any] = [reply(tool_use("Bash", {"command": "touch started; sleep 60"}))]
     with ServerThread(answers) as server:
         process = subprocess.Popen(
-            [*REAL, "-p", "wait", "--permission-mode", "bypassPermissions"],
+            [*REAL, "-p", "wait", "--allowedTools", "Bash(touch started; sleep 60)"],
             cwd=shell.folder,
             env=shell.environ(ANTHROPIC_BASE_URL=server.base_url),
             stdin=subprocess.DEVNULL,
