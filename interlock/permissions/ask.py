@@ -1,0 +1,170 @@
+"""Asking a person whether a call may run: at the terminal, or nobody where there is none.
+
+The terminal is /dev/tty, not standard input: that may be a pipe with the prompt in it. What a
+model wrote is shown with its control characters made visible, so that it cannot repaint the
+screen under the question.
+"""
+
+from __future__ import annotations
+
+import os
+import termios
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import anyio
+import orjson
+from attrs import frozen
+
+from interlock.permissions.decision import Decision, Question
+from phases.world.ports import Interrupt
+
+_MAX_SHOWN = 120  # lines of one argument or of a diff; the eye gives up sooner
+_MAX_WIDTH = 400  # characters of a line
+
+
+@frozen(kw_only=True)
+class Answer:
+    """What the person said. `always`: and for the rest of the session."""
+
+    allowed: bool
+    reason: str
+    always: bool = False
+    interrupted: bool = False  # there was no answer
+
+
+class Asker(Protocol):
+    async def ask(self, question: Question, decision: Decision) -> Answer: ...
+
+
+@frozen
+class NobodyAsks:
+    """No one can be asked: deny at once, and say what would have helped."""
+
+    async def ask(self, question: Question, decision: Decision) -> Answer:
+        reason = (
+            f"{decision.reason}, and this session runs without anyone to ask. Do not try the"
+            " same in another way; go on without it, or say what you would need. (The user can"
+            f" permit it with --allowedTools {question.tool!r} or with --permission-mode.)"
+        )
+        return Answer(allowed=False, reason=reason)
+
+
+@frozen(kw_only=True)
+class TerminalAsker:
+    """Asks at the terminal: y, a (always, in this session) or n with a reason."""
+
+    interrupt: Interrupt
+    path: str = "/dev/tty"
+
+    async def ask(self, question: Question, decision: Decision) -> Answer:
+        try:
+            terminal = os.open(self.path, os.O_RDWR | os.O_NOCTTY)
+        except OSError:
+            return await NobodyAsks().ask(question, decision)
+        try:
+            with self.interrupt.scope():
+                shown = await _shown(question, decision)
+                # Keys pressed before the question stood there are no answer to it.
+                termios.tcflush(terminal, termios.TCIFLUSH)
+                _say(terminal, shown)
+                return await _answer(terminal)
+        except OSError:
+            return Answer(allowed=False, reason="the terminal went away before an answer came")
+        finally:
+            os.close(terminal)
+        reason = "the user interrupted instead of answering"
+        return Answer(allowed=False, reason=reason, interrupted=True)
+
+
+async def _answer(terminal: int) -> Answer:
+    while True:
+        _say(terminal, "  [y] yes   [a] always in this session   [n] no, and why > ")
+        line = await _line(terminal)
+        if line is None:
+            return Answer(allowed=False, reason="the terminal closed before an answer came")
+        word, _, rest = line.strip().partition(" ")
+        match word.lower():
+            case "y" | "yes":
+                return Answer(allowed=True, reason="the user allowed it")
+            case "a" | "always":
+                return Answer(allowed=True, reason="the user allowed it", always=True)
+            case "n" | "no":
+                said = rest.strip() or await _why(terminal)
+                return Answer(allowed=False, reason=_refusal(said))
+
+
+async def _why(terminal: int) -> str:
+    _say(terminal, "  what should be done instead? (Enter for nothing) > ")
+    return (await _line(terminal) or "").strip()
+
+
+def _refusal(said: str) -> str:
+    if said:
+        return f"the user said no: {said}"
+    return "the user said no. Do not try the same in another way; ask what to do instead."
+
+
+async def _line(terminal: int) -> str | None:
+    """One line; waits without holding a thread, so that an interrupt breaks it."""
+    got = b""
+    while not got.endswith(b"\n"):
+        await anyio.wait_readable(terminal)
+        chunk = os.read(terminal, 4096)
+        if not chunk:
+            return None
+        got += chunk
+    return got.decode(errors="replace")
+
+
+async def _shown(question: Question, decision: Decision) -> str:
+    lines = ["", f"{question.tool} wants to run: {decision.reason}"]
+    preview = await question.preview() if question.preview is not None else None
+    lines += _arguments(question.arguments, short=preview is not None)
+    if preview is not None:
+        lines += _bounded(preview)
+    if question.command is not None:
+        lines.append(f"  (in {question.cwd}; always means: this very command)")
+    else:
+        lines.append(f"  (always means: every {question.tool} that asks)")
+    return "\n".join(visible(line) for line in lines) + "\n"
+
+
+def _arguments(arguments: Mapping[str, Any], short: bool) -> list[str]:
+    found = []
+    for name, value in arguments.items():
+        text = value if isinstance(value, str) else orjson.dumps(value).decode()
+        lines = _bounded(text, 1 if short else _MAX_SHOWN)
+        found += [f"  {name}: {lines[0]}", *(f"    {line}" for line in lines[1:])]
+    return found
+
+
+def _bounded(text: str, most: int = _MAX_SHOWN) -> list[str]:
+    lines = text.split("\n")
+    shown = [line if len(line) <= _MAX_WIDTH else line[:_MAX_WIDTH] + " ..." for line in lines]
+    if len(shown) > most:
+        return [*shown[:most], f"... and {len(shown) - most} more lines"]
+    return shown
+
+
+def visible(text: str) -> str:
+    """Text that cannot steer a terminal: control and direction characters become escapes."""
+    return "".join(
+        letter if letter.isprintable() or letter == "\t" else ascii(letter)[1:-1]
+        for letter in text
+    )
+
+
+def _say(terminal: int, text: str) -> None:
+    left = text.encode(errors="replace")
+    while left:
+        left = left[os.write(terminal, left) :]
+
+
+def terminal_or_nobody(interrupt: Interrupt) -> Asker:
+    """The terminal if this process has one."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return NobodyAsks()
+    return TerminalAsker(interrupt=interrupt)

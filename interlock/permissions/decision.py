@@ -1,0 +1,52 @@
+"""What permissions are asked and what they answer. Data only.
+
+A question is about one tool call, already put into the terms that rules speak of: real paths
+that are read or written, a command line. Who asks must have resolved links and `..` before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from attrs import field, frozen
+
+
+class Verdict(StrEnum):
+    """What is to become of a call."""
+
+    ALLOW = "allow"
+    ASK = "ask"
+    DENY = "deny"
+
+
+@frozen(kw_only=True)
+class Decision:
+    """A verdict with its reason, in words that the model may read, and the rule behind it."""
+
+    verdict: Verdict
+    reason: str
+    rule: str | None = None
+
+    @property
+    def allowed(self) -> bool:
+        return self.verdict is Verdict.ALLOW
+
+
+@frozen(kw_only=True)
+class Question:
+    """May this call run? Paths are real; `named` holds them as the model wrote them, absolute."""
+
+    tool: str
+    tool_use_id: str
+    arguments: Mapping[str, Any]
+    effects: bool
+    cwd: Path
+    reads: tuple[Path, ...] = ()
+    writes: tuple[Path, ...] = ()
+    named: tuple[Path, ...] = ()
+    command: str | None = None
+    # What a person is shown beside the arguments (a diff); made only if a person is asked.
+    preview: Callable[[], Awaitable[str | None]] | None = field(default=None, eq=False)

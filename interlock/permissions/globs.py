@@ -1,0 +1,101 @@
+"""Path patterns as .gitignore knows them: `**`, `*`, `?`, `[a-z]`, `{a,b}`.
+
+Matched part by part, never by one regular expression over the whole path: a pattern comes from
+a model or a settings file, and nested stars would let it run for hours.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from functools import lru_cache
+
+from attrs import frozen
+
+MAX_ALTERNATIVES = 64  # of braces, multiplied out
+
+
+class BadPattern(ValueError):
+    """A pattern that means nothing."""
+
+
+@frozen
+class Glob:
+    """A compiled pattern; matches relative paths, given as their parts."""
+
+    alternatives: tuple[tuple[re.Pattern[str] | None, ...], ...]  # None stands for `**`
+
+    def matches(self, parts: tuple[str, ...]) -> bool:
+        return any(_walk(pattern, parts) for pattern in self.alternatives)
+
+    def covers(self, parts: tuple[str, ...]) -> bool:
+        """Whether the path, or a folder above it, matches: as in .gitignore."""
+        return any(self.matches(parts[:end]) for end in range(len(parts), 0, -1))
+
+
+@lru_cache(maxsize=256)
+def compiled(pattern: str, ignore_case: bool = False) -> Glob:
+    """A pattern without a slash matches at any depth; one with a slash from the top."""
+    flags = re.IGNORECASE if ignore_case else 0
+    return Glob(tuple(_compiled(one, flags) for one in expanded(pattern)))
+
+
+def _compiled(pattern: str, flags: int) -> tuple[re.Pattern[str] | None, ...]:
+    anchored = "/" in pattern.rstrip("/")
+    parts = [part for part in pattern.split("/") if part not in ("", ".")]
+    if not parts:
+        raise BadPattern(f"the pattern {pattern!r} matches nothing")
+    if ".." in parts:
+        raise BadPattern(f"the pattern {pattern!r} leaves its folder")
+    if not anchored:
+        parts.insert(0, "**")
+    found: list[re.Pattern[str] | None] = []
+    for part in parts:
+        if part != "**":
+            found.append(re.compile(fnmatch.translate(part.replace("**", "*")), flags))
+        elif not found or found[-1] is not None:
+            found.append(None)
+    if found[-1] is None:  # `a/**` means what is in a, not a itself
+        found.append(re.compile(""))
+    return tuple(found)
+
+
+def _walk(pattern: tuple[re.Pattern[str] | None, ...], parts: tuple[str, ...]) -> bool:
+    """Keep the set of pattern positions that the parts so far can have led to."""
+    positions = _past_stars(pattern, {0})
+    for part in parts:
+        following: set[int] = set()
+        for at in positions:
+            if at == len(pattern):
+                continue
+            step = pattern[at]
+            if step is None:
+                following.add(at)
+            elif step.match(part):
+                following.add(at + 1)
+        positions = _past_stars(pattern, following)
+    return len(pattern) in positions
+
+
+def _past_stars(pattern: tuple[re.Pattern[str] | None, ...], positions: set[int]) -> set[int]:
+    """`**` stands for no part too."""
+    return positions | {at + 1 for at in positions if at < len(pattern) and pattern[at] is None}
+
+
+def expanded(pattern: str) -> tuple[str, ...]:
+    """The pattern with its braces multiplied out."""
+    if "\0" in pattern:
+        raise BadPattern("a pattern cannot hold a NUL")
+    done: list[str] = []
+    waiting = [pattern]
+    while waiting:
+        one = waiting.pop()
+        braces = re.search(r"\{([^{}]*,[^{}]*)\}", one)
+        if braces is None:
+            done.append(one)
+        else:
+            for choice in braces[1].split(","):
+                waiting.append(one[: braces.start()] + choice + one[braces.end() :])
+        if len(done) + len(waiting) > MAX_ALTERNATIVES:
+            raise BadPattern(f"the braces of {pattern!r} stand for too many patterns")
+    return tuple(dict.fromkeys(reversed(done)))

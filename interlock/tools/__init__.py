@@ -1,0 +1,30 @@
+"""The tools a model can call, and the executor that runs their calls."""
+
+from interlock.tools.bash import Bash, ShellSettings
+from interlock.tools.executor import ToolExecutor, ToolSession
+from interlock.tools.reads import FileReads
+from interlock.tools.registry import UnknownTool, built_in, chosen
+from interlock.tools.seams import After, Before, NoHooks, Permissions, ToolHooks
+from interlock.tools.tool import Arguments, Output, Tool, ToolContext, ToolError, Touches
+
+__all__ = [
+    "After",
+    "Arguments",
+    "Bash",
+    "Before",
+    "FileReads",
+    "NoHooks",
+    "Output",
+    "Permissions",
+    "ShellSettings",
+    "Tool",
+    "ToolContext",
+    "ToolError",
+    "ToolExecutor",
+    "ToolHooks",
+    "ToolSession",
+    "Touches",
+    "UnknownTool",
+    "built_in",
+    "chosen",
+]

@@ -1,0 +1,244 @@
+"""Bash: run a command line in the session's folder."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from signal import Signals
+
+from attrs import define, field, frozen
+
+from interlock.tools import processes
+from interlock.tools.excerpt import Excerpt
+from interlock.tools.shell import Command, Finished
+from interlock.tools.tool import Arguments, Output, Tool, ToolContext, ToolError, Touches
+
+_ROOM_FOR_NOTES = 1_500  # characters below the cap for what we say about the end
+# Nothing may wait for a person who is not there, or colour what a model reads.
+_ENVIRONMENT = {
+    "TERM": "dumb",
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "GIT_EDITOR": "true",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+
+
+@frozen(kw_only=True)
+class ShellSettings:
+    """Seconds. `environment` None: this process's own."""
+
+    default_timeout: float = 120.0  # BASH_DEFAULT_TIMEOUT_MS
+    max_timeout: float = 600.0  # BASH_MAX_TIMEOUT_MS
+    environment: Mapping[str, str] | None = None
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> ShellSettings:
+        """The names users know, in milliseconds; what is no number does not count."""
+        default = _milliseconds(environment.get("BASH_DEFAULT_TIMEOUT_MS"), cls().default_timeout)
+        longest = _milliseconds(environment.get("BASH_MAX_TIMEOUT_MS"), cls().max_timeout)
+        return cls(default_timeout=default, max_timeout=max(default, longest))
+
+
+def _milliseconds(text: str | None, otherwise: float) -> float:
+    return int(text) / 1000 if text and text.isdecimal() and int(text) > 0 else otherwise
+
+
+@define
+class _Watchdog:
+    """A process that ends our commands when this one is gone, however it went."""
+
+    mark: str
+    _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+
+    def start(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            return
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", processes.__file__, self.mark],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def mind(self, session: int) -> None:
+        """Something was left running in this session."""
+        if self._process is not None and self._process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._process.stdin.write(f"{session}\n".encode())
+                self._process.stdin.flush()
+
+    def stop(self) -> None:
+        """It ends what is left, and itself."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait()
+
+
+class Bash(Tool):
+    name = "Bash"
+    time_limit = None  # its own, per call
+    description = (
+        "Runs a command line with bash and returns what it prints, standard output and errors"
+        " together in order, and its exit code if that is not 0.\n"
+        "- The working folder is kept from call to call; variables, functions and other state of"
+        " the shell are not. Write `cd` only where you mean to stay there.\n"
+        "- There is no terminal and standard input is empty: a program that asks gets no answer."
+        " Give options such as `--yes` or `-m`.\n"
+        "- `timeout` is in milliseconds; by default a command has 120000, at most 600000. At the"
+        " limit the command and all it started are ended, and what it had printed is returned.\n"
+        "- A program started with `&` goes on after the call, until the session ends. Send its"
+        " output to a file if you want to look at it later.\n"
+        "- Of long output the beginning and the end are shown, and the file with all of it is"
+        " named.\n"
+        "- Use Read, Grep, Glob, Edit and Write instead of cat, grep, find and sed: they need"
+        " less approval and show more. Quote paths that hold blanks. Chain commands that depend"
+        " on each other with `&&` in one call."
+    )
+    input_schema = {  # noqa: RUF012 (never changed)
+        "type": "object",
+        "properties": {
+            "command": {"type": "string", "description": "The command line."},
+            "timeout": {
+                "type": "integer",
+                "description": "Time limit in milliseconds.",
+                "minimum": 1,
+            },
+            "description": {
+                "type": "string",
+                "description": "What the command is for, in five to ten words, for the user.",
+            },
+        },
+        "required": ["command"],
+        "additionalProperties": False,
+    }
+
+    def __init__(self, settings: ShellSettings | None = None) -> None:
+        self._settings = settings or ShellSettings()
+        self._session = secrets.token_hex(8)
+        self._watchdog = _Watchdog(f"{self._session}.")
+        self._registered = False
+
+    def touches(self, arguments: Arguments, cwd: Path) -> Touches:
+        return Touches(command=arguments["command"])
+
+    async def run(self, arguments: Arguments, context: ToolContext) -> Output:
+        line = _checked(arguments["command"])
+        cwd, notes = _existing(context.cwd, context.root)
+        self._guard()
+        excerpt = Excerpt(
+            max(500, context.limits.tool_output_cap - _ROOM_FOR_NOTES),
+            context.spill / f"{context.call_id}.txt",
+        )
+
+        def write(text: str) -> None:
+            if text:
+                excerpt.add(text)
+                context.progress(text)
+
+        context.so_far = excerpt.text
+        limit = self._limit(arguments)
+        command = Command(
+            line=line,
+            cwd=cwd,
+            environment=self._environment(),
+            mark=f"{self._session}.{secrets.token_hex(8)}",
+            time_limit=limit,
+            write=write,
+            later=context.spill / f"{context.call_id}-later.txt",
+        )
+        try:
+            finished = await command.run()
+        finally:
+            excerpt.close()
+        if finished.running:
+            self._watchdog.mind(finished.session)
+        after, moved = _existing(finished.cwd or cwd, context.root)
+        context.cwd = after
+        notes += [*moved, *_ending(finished, limit)]
+        output = excerpt.text().strip("\n") or ("" if notes else "(no output)")
+        failed = finished.timed_out or finished.code != 0
+        return Output("\n".join([output, *notes]).strip("\n"), is_error=failed)
+
+    def close(self) -> None:
+        """End everything this session's commands left running."""
+        self._watchdog.stop()
+        if self._registered:
+            atexit.unregister(self.close)
+            self._registered = False
+
+    def _guard(self) -> None:
+        self._watchdog.start()
+        if not self._registered:
+            atexit.register(self.close)
+            self._registered = True
+
+    def _limit(self, arguments: Arguments) -> float:
+        asked = arguments.get("timeout")
+        seconds = self._settings.default_timeout if asked is None else asked / 1000
+        return min(seconds, self._settings.max_timeout)
+
+    def _environment(self) -> dict[str, str]:
+        given = self._settings.environment
+        return {**(os.environ if given is None else given), **_ENVIRONMENT}
+
+
+def _checked(line: str) -> str:
+    if not line.strip():
+        raise ToolError("The command is empty.")
+    if "\0" in line:
+        raise ToolError("A command line cannot hold a NUL character.")
+    try:
+        os.fsencode(line)
+    except UnicodeEncodeError as error:
+        raise ToolError("The command holds half a character (a lone surrogate).") from error
+    return line
+
+
+def _existing(folder: Path, root: Path) -> tuple[Path, list[str]]:
+    """The folder, or the nearest one above it that exists, with a note about that."""
+    if folder.is_dir():
+        return folder, []
+    for above in (*folder.parents, root):
+        if above.is_dir() and above != Path("/"):
+            return above, [f"(The folder {folder} no longer exists; now in {above}.)"]
+    return root, [f"(The folder {folder} no longer exists.)"]
+
+
+def _ending(finished: Finished, limit: float) -> list[str]:
+    notes = []
+    if finished.timed_out:
+        notes.append(
+            f"(Ended at the time limit of {limit:g} s, with everything it had started. A higher"
+            " `timeout` can be given; a server belongs in the background, with `&`.)"
+        )
+    elif finished.code < 0:
+        notes.append(f"(Ended by signal {_signal_name(-finished.code)}.)")
+    elif finished.code != 0:
+        notes.append(f"(Exit code {finished.code}.)")
+    if finished.survived:
+        notes.append("(A process it started could not be ended.)")
+    if finished.running:
+        listed = "; ".join(finished.running[:5])
+        more = f" and {len(finished.running) - 5} more" if len(finished.running) > 5 else ""
+        notes.append(f"(Still running in the background: {listed}{more}.)")
+    if finished.later_output is not None:
+        notes.append(f"(What they print from now on goes to {finished.later_output}.)")
+    return notes
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return f"{number} ({Signals(number).name})"
+    except ValueError:
+        return str(number)

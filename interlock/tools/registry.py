@@ -1,0 +1,41 @@
+"""The built-in tools by name. A new one is a file of its own and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from interlock.tools.bash import Bash, ShellSettings
+from interlock.tools.edit import Edit
+from interlock.tools.glob import Glob
+from interlock.tools.grep import Grep
+from interlock.tools.read import Read
+from interlock.tools.tool import Tool
+from interlock.tools.write import Write
+
+
+class UnknownTool(ValueError):
+    """A name that no tool has."""
+
+
+def built_in(shell: ShellSettings | None = None) -> dict[str, Tool]:
+    """A fresh set for one session, which must close them."""
+    tools: list[Tool] = [
+        Read(),
+        Write(),
+        Edit(),
+        Bash(shell),
+        Glob(),
+        Grep(),
+    ]
+    return {tool.name: tool for tool in tools}
+
+
+def chosen(tools: dict[str, Tool], names: Iterable[str] | None) -> dict[str, Tool]:
+    """Those of the tools that are on offer; None: all. A name that does not exist is an error."""
+    if names is None:
+        return tools
+    wanted = list(names)
+    unknown = [name for name in wanted if name not in tools]
+    if unknown:
+        raise UnknownTool(f"no such tool: {', '.join(unknown)}; there are {', '.join(tools)}")
+    return {name: tool for name, tool in tools.items() if name in wanted}

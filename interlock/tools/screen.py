@@ -1,0 +1,62 @@
+"""A command's bytes as text a model can read: what would be on the screen, without the show.
+
+Works piece by piece. Bad bytes become U+FFFD, a letter cut by a piece's end does not; colour and
+cursor sequences and other control characters go; a line that was redrawn with CR keeps its last
+state.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from attrs import define, field
+
+_MAX_HELD = 16_384  # characters of a line kept back; a longer one is no progress bar
+_SEQUENCE = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor
+    r"|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)"  # titles, links
+    r"|\x1b[ -/]*[0-Z\\^-~]"
+    r"|\x9b[0-?]*[ -/]*[@-~]"
+)
+_BEGUN = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)?\Z")
+_OVERSTRUCK = re.compile(r"[^\n\r\x08]\x08|(?:(?<=[\n\r])|\A)\x08")
+_CONTROLS = dict.fromkeys([*range(8), 11, 12, *range(14, 32), *range(127, 160)])
+_REDRAWN = re.compile(r"[^\n]*\r(?=[^\n\r])")
+
+
+@define
+class Screen:
+    _decoder: codecs.IncrementalDecoder = field(
+        factory=lambda: codecs.getincrementaldecoder("utf-8")("replace")
+    )
+    _sequence: str = ""  # the beginning of a control sequence
+    _line: str = ""  # the last line, which may be redrawn yet
+
+    def feed(self, chunk: bytes) -> str:
+        """The text that is certain by now."""
+        text = self._sequence + self._decoder.decode(chunk)
+        begun = _BEGUN.search(text, max(0, len(text) - 4096))
+        self._sequence = begun[0] if begun else ""
+        return self._settled(text[: begun.start()] if begun else text)
+
+    def end(self) -> str:
+        """The rest; nothing more will come."""
+        rest = self._settled(self._decoder.decode(b"", final=True))
+        last, self._line = self._line.rstrip("\r"), ""
+        return rest + last
+
+    def _settled(self, text: str) -> str:
+        text = self._line + _SEQUENCE.sub("", text).translate(_CONTROLS)
+        while "\x08" in text:
+            text = _OVERSTRUCK.sub("", text)
+        if "\r" in text:
+            text = re.sub(r"\r+\n", "\n", text)
+            text = _REDRAWN.sub("", text)
+        whole, newline, self._line = text.rpartition("\n")
+        if len(self._line) > _MAX_HELD:
+            # A CR at the very end may belong to a line end.
+            kept = "\r" if self._line.endswith("\r") else ""
+            whole, newline = whole + newline + self._line.removesuffix("\r"), ""
+            self._line = kept
+        return whole + newline
