@@ -34,7 +34,7 @@ exit "$__interlock_code"
 # `ulimit` bounds what is kept, to 16 MiB in its blocks of 512 bytes; the rest is read and dropped.
 _DRAIN = """
 exec 3<&0
-(trap '' XFSZ; (ulimit -f 32768; exec cat >"$1" 2>/dev/null); exec cat >/dev/null) <&3 3<&- &
+(trap '' XFSZ; (ulimit -f 32768; exec cat); exec cat >/dev/null) <&3 3<&- &
 """
 _LAST_WORDS_S = 0.25  # after the shell's end, for output that is on its way
 _CHUNK = 1 << 16
@@ -165,20 +165,27 @@ class Command:
         return tuple(processes.described(found))
 
     async def _hand_over(self, output: int) -> Path | None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
             self.later.parent.mkdir(parents=True, exist_ok=True)
+            file = os.open(self.later, flags, 0o600)
+        except OSError:
+            file = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+            kept = None
+        else:
+            kept = self.later
+        try:
             os.set_blocking(output, True)
-            drain = ["/bin/sh", "-c", _DRAIN, "sh", str(self.later)]
             await anyio.run_process(
-                drain,
+                ["/bin/sh", "-c", _DRAIN],
                 stdin=output,
-                stdout=subprocess.DEVNULL,
+                stdout=file,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
-        except (OSError, subprocess.CalledProcessError):
-            return None
-        return self.later
+        finally:
+            os.close(file)
+        return kept
 
 
 def _reported(report: int) -> Path | None:

@@ -1,0 +1,75 @@
+"""A folder with the tools in it: real files, real processes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+from attrs import define, field
+
+from interlock.tools import FileReads, Output, Tool, ToolContext, ToolError, built_in
+from phases.world.limits import Limits
+
+
+@define
+class Place:
+    """A work folder and one session's tools."""
+
+    folder: Path
+    limits: Limits = field(factory=Limits)
+    tools: dict[str, Tool] = field(factory=built_in)
+    heard: list[str] = field(factory=list)
+    context: ToolContext = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.context = ToolContext(
+            cwd=self.folder,
+            root=self.folder,
+            limits=self.limits,
+            reads=FileReads(),
+            spill=self.folder.parent / "spill",
+            progress=self.heard.append,
+        )
+
+    async def call(self, tool: str, **arguments: Any) -> Output:
+        """The tool's answer; an error it raises is an answer too."""
+        try:
+            return await self.tools[tool].run(arguments, self.context)
+        except ToolError as error:
+            return Output(str(error), is_error=True)
+
+    async def said(self, tool: str, **arguments: Any) -> str:
+        """The text of an answer that is no error."""
+        output = await self.call(tool, **arguments)
+        assert not output.is_error, output.content
+        return text(output)
+
+    async def refused(self, tool: str, **arguments: Any) -> str:
+        output = await self.call(tool, **arguments)
+        assert output.is_error, output.content
+        return text(output)
+
+    def put(self, name: str, data: str | bytes) -> Path:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data.encode() if isinstance(data, str) else data)
+        return path
+
+
+def text(output: Output) -> str:
+    assert isinstance(output.content, str)
+    return output.content
+
+
+def real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for something another process does, which it has no way to tell us."""
+    with anyio.fail_after(20):
+        while not condition():  # noqa: ASYNC110
+            await anyio.sleep(0.005)

@@ -1,0 +1,52 @@
+"""When this program is gone, however it went, so is everything its commands started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.tools.places import until
+from tests.tools.test_tools_bash import running
+
+PROGRAM = """
+import asyncio, os, sys
+from pathlib import Path
+from interlock.tools import Bash, FileReads, ToolContext
+from phases.world.limits import Limits
+
+async def main():
+    folder = Path(os.path.realpath(sys.argv[1]))
+    context = ToolContext(
+        cwd=folder, root=folder, limits=Limits(), reads=FileReads(), spill=folder
+    )
+    bash = Bash()
+    await bash.run({"command": "nohup sleep 100 >/dev/null 2>&1 &"}, context)
+    if sys.argv[2] == "killed":
+        await bash.run({"command": "(trap '' TERM; sleep 100) & touch begun; sleep 100"}, context)
+
+asyncio.run(main())
+(Path(sys.argv[1]) / "begun").touch()
+"""
+
+
+@pytest.mark.parametrize("way", ["ended", "killed"])
+async def test_nothing_lives_on(tmp_path: Path, way: str) -> None:
+    mark = f"mark-{os.getpid()}-{way}"
+    program = subprocess.Popen(  # noqa: ASYNC220 (it is to be killed as it is)
+        [sys.executable, "-c", PROGRAM, str(tmp_path), way],
+        env={**os.environ, "MARK": mark},
+        cwd=Path(__file__).parents[2],
+    )
+
+    await until((tmp_path / "begun").exists)
+    if way == "killed":
+        assert len(running(mark)) > 3
+        program.send_signal(signal.SIGKILL)
+    program.wait()
+
+    await until(lambda: running(mark) == [])
