@@ -83,6 +83,7 @@ def starts() -> tuple[Loop, ...]:
     shows with one chance of it; the product of all would only take longer.
     """
     bare = Features(output_cap=False, reactive_compact=False)
+    no_summary = Features(reactive_compact=False)
     of_a_turn = evolve(
         NO_CHANCES,
         max_retries=1,
@@ -91,10 +92,10 @@ def starts() -> tuple[Loop, ...]:
         max_stop_blocks=1,
         max_nudges=1,
     )
-    of_a_request = evolve(NO_CHANCES, max_retries=1, max_mends=1, max_recoveries=1, max_pauses=1)
+    of_a_request = evolve(NO_CHANCES, max_retries=1, max_mends=1, max_recoveries=1)
     return (
         _start(limits=of_a_turn, token_budget=1_000),
-        _start(limits=of_a_request, models=("a", "b")),
+        _start(limits=of_a_request, features=no_summary, models=("a", "b")),
         _start(limits=NO_CHANCES, features=bare, budget_usd=1.0, max_turns=2),
         _start(limits=evolve(NO_CHANCES, max_nudges=3), features=bare, token_budget=1_000),
     )

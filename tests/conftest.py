@@ -7,6 +7,7 @@ under its `tmp_path`, whichever process wrote it.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,9 +46,18 @@ def _take_in(path: Path) -> None:
         return  # a test that spoils its trace on purpose
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """A process of a parallel run is done: take in what it has seen."""
+    COVERAGE.merge(Coverage.load(getattr(node, "workeroutput", {}).get("edges", "")))
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """A whole test run that leaves an edge or a guard value unseen has failed."""
-    if _whole_run(session.config) and not COVERAGE.report(LOOP).whole:
+    worker: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
+    if worker is not None:
+        worker["edges"] = COVERAGE.dump()
+    elif _whole_run(session.config) and not COVERAGE.report(LOOP).whole:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
