@@ -9,7 +9,7 @@ run and not with its square.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import attrs
 from attrs import evolve
@@ -42,11 +42,14 @@ _OUTCOMES: dict[str, type[Outcome]] = {edge.outcome.__name__: edge.outcome for e
 
 def payload(outcome: Outcome, known: Loop | None = None) -> Json:
     """`outcome` as JSON. `known` is the loop it was told to: views then name what they share."""
-    said: dict[str, Json] = _converter.unstructure(outcome)
     view = getattr(outcome, "view", None)
     base = None if known is None else _base(type(outcome), known)
-    if view is not None and base is not None:
-        said["view"] = {"of": len(base), "is": list(_shared(view, base))}
+    if view is None or base is None:
+        whole: dict[str, Json] = _converter.unstructure(outcome)
+        return whole
+    # Without its view first: that alone would cost as much as the whole history, each turn.
+    said: dict[str, Json] = _converter.unstructure(evolve(cast(Any, outcome), view=()))
+    said["view"] = {"of": len(base), "is": list(_shared(view, base))}
     return said
 
 
@@ -119,8 +122,9 @@ def _compare(name: str, old: Any, new: Any, found: dict[str, Json], before: Loop
             _count(name, old or (), new or (), found, held=len(old or ()))
     elif attrs.has(type(old)) and type(old) is type(new) and not isinstance(old, Reply | Failure):
         for each in attrs.fields(type(old)):
-            path = f"{name}.{each.name}"
-            _compare(path, getattr(old, each.name), getattr(new, each.name), found, before)
+            was, now = getattr(old, each.name), getattr(new, each.name)
+            if was is not now:  # nearly always: the rest is handed on as it is
+                _compare(f"{name}.{each.name}", was, now, found, before)
     elif old != new:
         found[name] = [_brief(old), _brief(new)]
 
@@ -131,6 +135,8 @@ def _count(name: str, old: Messages, new: Messages, found: dict[str, Json], held
         return
     if kept == len(old):
         added, gone = new[kept:], 0
+    elif kept == len(new):
+        added, gone = (), len(old) - kept
     else:
         ids, now = {message.id for message in old}, {message.id for message in new}
         added = tuple(message for message in new[kept:] if message.id not in ids)
@@ -145,9 +151,10 @@ def _count(name: str, old: Messages, new: Messages, found: dict[str, Json], held
 def _common(old: Messages, new: Messages) -> int:
     """How many messages both begin with, by id; nearly always the whole of the shorter one."""
     most = min(len(old), len(new))
-    if all(map(_same, old[:most], new[:most])):
+    if old[:most] == new[:most]:  # the very same messages cost a pointer each
         return most
-    return next(index for index in range(most) if not _same(old[index], new[index]))
+    pairs = zip(old, new, strict=False)
+    return next((at for at, (one, other) in enumerate(pairs) if not _same(one, other)), most)
 
 
 def _same(one: Message, other: Message) -> bool:
@@ -183,9 +190,12 @@ def _base(kind: type[Outcome], known: Loop) -> Messages | None:
 
 def _shared(view: Messages, base: Messages) -> Iterator[Json]:
     """Runs of `base` as [first, how many], and between them what it does not hold."""
-    kept = 0
-    while kept < min(len(view), len(base)) and _alike(view[kept], base[kept]):
-        kept += 1
+    most = min(len(view), len(base))
+    if view[:most] == base[:most]:  # the very same messages cost a pointer each
+        kept = most
+    else:
+        pairs = zip(view, base, strict=False)
+        kept = next((at for at, pair in enumerate(pairs) if not _alike(*pair)), most)
     if kept:
         yield [0, kept]
     rest = view[kept:]
