@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fsm import Machine
+from interlock.inbox.lifecycle import QUEUED_MESSAGE
 from interlock.table import LOOP
 
-MACHINES: Mapping[str, Machine[Any]] = {"loop": LOOP}
+MACHINES: Mapping[str, Machine[Any]] = {"loop": LOOP, "queued_message": QUEUED_MESSAGE}

@@ -5,11 +5,13 @@ from interlock.tools.executor import ToolExecutor, ToolSession
 from interlock.tools.reads import FileReads
 from interlock.tools.registry import UnknownTool, built_in, chosen
 from interlock.tools.seams import After, Before, NoHooks, Permissions, ToolHooks
+from interlock.tools.sleep import Arrivals, Sleep
 from interlock.tools.tool import Arguments, Output, Tool, ToolContext, ToolError, Touches
 
 __all__ = [
     "After",
     "Arguments",
+    "Arrivals",
     "Bash",
     "Before",
     "FileReads",
@@ -17,6 +19,7 @@ __all__ = [
     "Output",
     "Permissions",
     "ShellSettings",
+    "Sleep",
     "Tool",
     "ToolContext",
     "ToolError",

@@ -26,7 +26,16 @@ class FileReads:
 
     def remember(self, path: Path, content: bytes) -> None:
         """`content` is the digest of the whole file, as it was shown or written."""
+        self._seen.pop(path, None)  # so that the newest stands last
         self._seen[path] = content
+
+    def recent(self) -> list[Path]:
+        """All files the model has read or written, the newest first."""
+        return list(reversed(self._seen))
+
+    def seen(self, path: Path) -> bool:
+        """Whether the model has read or written this file, whatever it holds by now."""
+        return path in self._seen
 
     def forget(self, path: Path) -> None:
         self._seen.pop(path, None)

@@ -9,6 +9,7 @@ from interlock.tools.edit import Edit
 from interlock.tools.glob import Glob
 from interlock.tools.grep import Grep
 from interlock.tools.read import Read
+from interlock.tools.sleep import Sleep
 from interlock.tools.tool import Tool
 from interlock.tools.write import Write
 
@@ -17,8 +18,11 @@ class UnknownTool(ValueError):
     """A name that no tool has."""
 
 
-def built_in(shell: ShellSettings | None = None) -> dict[str, Tool]:
-    """A fresh set for one session, which must close them."""
+def built_in(shell: ShellSettings | None = None, *, sleep: Sleep | None = None) -> dict[str, Tool]:
+    """A fresh set for one session, which must close them.
+
+    `sleep` is among them only where something can arrive: to wait for nothing helps nobody.
+    """
     tools: list[Tool] = [
         Read(),
         Write(),
@@ -27,6 +31,8 @@ def built_in(shell: ShellSettings | None = None) -> dict[str, Tool]:
         Glob(),
         Grep(),
     ]
+    if sleep is not None:
+        tools.append(sleep)
     return {tool.name: tool for tool in tools}
 
 

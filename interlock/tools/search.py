@@ -75,13 +75,16 @@ class Search:
     async def run(self) -> Ended:
         code = None
         with anyio.move_on_after(self.time_limit) as limit:
+            # Cancelled while it starts, it would be killed but not waited for.
+            with anyio.CancelScope(shield=True):
+                started = await anyio.open_process(
+                    self.arguments,
+                    stdin=subprocess.DEVNULL,
+                    cwd=self.folder,
+                    start_new_session=True,
+                )
             # Leaving the block ends the process, on a cancellation too.
-            async with await anyio.open_process(
-                self.arguments,
-                stdin=subprocess.DEVNULL,
-                cwd=self.folder,
-                start_new_session=True,
-            ) as process:
+            async with started as process:
                 assert process.stdout is not None
                 assert process.stderr is not None
                 try:

@@ -1,0 +1,73 @@
+"""What arrived while the tools ran, for one run: implements the Attachments port.
+
+Takes and remembers; nothing here waits, so nothing can be lost between taking and telling.
+"""
+
+from __future__ import annotations
+
+from attrs import define, field
+
+from interlock.inbox.prefetch import AlreadyRead, Found, Prefetch
+from interlock.inbox.queue import Priority, Queued, Waiting
+from phases.world.loop import Loop
+from phases.world.messages import Kind, Message, Text
+from phases.world.ports import Ids
+
+SLEEP = "Sleep"  # a tool of this name has nothing else to do: it reads what can wait, too
+
+
+@define(kw_only=True)
+class Inbox:
+    """One per run. `completed` is called once the run has returned, never after an exception."""
+
+    queue: Waiting
+    reads: AlreadyRead
+    ids: Ids
+    prefetches: tuple[Prefetch, ...] = ()
+    _taken: list[Queued] = field(factory=list, init=False)
+
+    async def gather(self, loop: Loop) -> tuple[Message, ...]:
+        """Queued messages by the rules of `queue`, then what prefetches have found."""
+        agent_id = loop.state.tool_use_context.agent_id
+        taken = self.queue.take(agent_id=agent_id, up_to=reach(loop))
+        self._taken += taken
+        found = [
+            self._note(prefetch, one)
+            for prefetch in self.prefetches
+            for one in prefetch.consume(loop.state.turn_count, self.reads)
+        ]
+        return (*(queued.message for queued in taken), *found)
+
+    def said(self, prompt: str | Queued) -> tuple[Message, ...]:
+        """What the user says as a run begins, the prompt last: what waits was typed before it.
+
+        Behind a prompt that comes from the queue itself everything stays where it is.
+        """
+        if isinstance(prompt, Queued):
+            return (prompt.message,)
+        taken = self.queue.take(agent_id=None, up_to=Priority.LATER)
+        self._taken += taken
+        typed = Message(id=self.ids.new(), role="user", kind=Kind.PROMPT, content=(Text(prompt),))
+        return (*(queued.message for queued in taken), typed)
+
+    def completed(self) -> None:
+        """The run has returned: what it read is dealt with."""
+        taken, self._taken = self._taken, []
+        self.queue.complete(taken)
+
+    def _note(self, prefetch: Prefetch, found: Found) -> Message:
+        where = f" ({found.path})" if found.path is not None else ""
+        text = (
+            f"<system-reminder>\n{prefetch.source.name}: {found.title}{where}\n\n"
+            f"{found.text}\n</system-reminder>"
+        )
+        return Message(id=self.ids.new(), role="user", kind=Kind.NOTE, content=(Text(text),))
+
+
+def reach(loop: Loop) -> Priority:
+    """The lowest priority that may be read in this turn."""
+    reply = loop.now.reply
+    slept = reply is not None and any(
+        call.name == SLEEP and call.id in reply.calls for call in reply.message.calls
+    )
+    return Priority.LATER if slept else Priority.NEXT
