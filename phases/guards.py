@@ -26,7 +26,7 @@ def over_hard_limit(loop: Loop, outcome: object) -> bool:
 def failed_for_now(loop: Loop, outcome: Streamed) -> bool:
     """The request failed in a way that may pass, and the wait the server asks for is bearable."""
     failure = outcome.failure
-    if failure is None or failure.kind not in FOR_NOW:
+    if failure is None or failure.kind not in FOR_NOW or failure.hopeless:
         return False
     return (failure.retry_after or 0.0) <= loop.run.limits.retry_after_cap_s
 

@@ -6,14 +6,21 @@ with none the view is the history itself.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Protocol
 
+from attrs import evolve
+
 from phases.world.loop import Loop
+from phases.world.messages import Message
 from phases.world.outcomes import Prepared
 from phases.world.ports import (
+    Caption,
     Collapse,
     History,
     Interrupt,
+    Mended,
+    Mender,
     Piped,
     Pipeline,
     ToolSummaries,
@@ -28,6 +35,8 @@ class PreprocessPorts(Protocol):
     @property
     def history(self) -> History: ...
     @property
+    def mender(self) -> Mender | None: ...
+    @property
     def pipeline(self) -> Pipeline | None: ...
     @property
     def collapse(self) -> Collapse | None: ...
@@ -39,25 +48,54 @@ class PreprocessPorts(Protocol):
 
 async def preprocess(loop: Loop, ports: PreprocessPorts) -> Prepared:
     """Write down what is new in the history, then say what will be sent and how large it is."""
-    state = loop.state
     # First: what the last iteration said and was told is on disk before the model is asked.
-    await ports.history.record(state.messages)
+    loop = evolve(loop, state=evolve(loop.state, messages=await _written(loop, ports)))
+    state = loop.state
     ports.show(RequestStarted(state.tool_use_context.model, state.turn_count))
-    if state.pending_tool_use_summary is not None and not ports.interrupt.requested:
-        with ports.interrupt.scope():
-            caption = await ports.summaries.collect(state.pending_tool_use_summary)
-            if caption is not None:
-                ports.show(Notice("info", caption))
+    caption = Caption()
+    with ports.interrupt.scope():
+        # Asked each time: what a caption costs may be known an iteration after its text.
+        caption = await ports.summaries.collect(state.pending_tool_use_summary)
+    if caption.text is not None and not ports.interrupt.requested:
+        ports.show(Notice("info", caption.text))
     aborted = Prepared(
-        view=state.messages, size=0, tracking=state.auto_compact_tracking, aborted=True
+        view=state.messages,
+        size=0,
+        tracking=state.auto_compact_tracking,
+        cost=caption.cost,
+        tokens=caption.tokens,
+        aborted=True,
     )
     prepared = aborted
     with ports.interrupt.scope():
-        prepared = await _prepared(loop, ports)
+        prepared = await _prepared(loop, ports, caption)
     return aborted if ports.interrupt.requested else prepared
 
 
-async def _prepared(loop: Loop, ports: PreprocessPorts) -> Prepared:
+async def _written(loop: Loop, ports: PreprocessPorts) -> tuple[Message, ...]:
+    """The history, mended where the model would refuse it, and written down."""
+    messages, model = loop.state.messages, loop.state.tool_use_context.model
+    if ports.mender is None:
+        mended = Mended(messages=messages)
+    else:
+        mended = ports.mender.mend(messages, model=model)
+    if not mended.mends:
+        await ports.history.record(messages)
+        return messages
+    # Each message as it was, those that were missing among them; then what stands for which.
+    # The other way round a mended one could hang beside the path that a reader follows.
+    was = {message.id: message for message in messages}
+    await ports.history.record(
+        tuple(was.get(message.replaces or "", message) for message in mended.messages)
+    )
+    await ports.history.record_mended(mended.messages)
+    counts = Counter(mend.what for mend in mended.mends)
+    what = "; ".join(f"{each} ({n} times)" if n > 1 else each for each, n in counts.items())
+    ports.show(Notice("warning", f"The history was mended before it was sent: {what}."))
+    return mended.messages
+
+
+async def _prepared(loop: Loop, ports: PreprocessPorts, caption: Caption) -> Prepared:
     state = loop.state
     if ports.pipeline is None:
         piped = Piped(
@@ -74,6 +112,6 @@ async def _prepared(loop: Loop, ports: PreprocessPorts) -> Prepared:
         staged=ports.collapse.staged(piped.view) if ports.collapse else 0,
         freed=piped.freed,
         heaviest=piped.heaviest,
-        cost=piped.cost,
-        tokens=piped.tokens,
+        cost=None if piped.cost is None or caption.cost is None else piped.cost + caption.cost,
+        tokens=piped.tokens + caption.tokens,
     )

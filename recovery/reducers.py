@@ -12,7 +12,6 @@ from attrs import evolve
 from phases.reducers import said, without_cut_calls
 from phases.world.loop import (
     NOTHING_YET,
-    AutoCompactTracking,
     Continue,
     Loop,
     LoopState,
@@ -86,12 +85,7 @@ def reactive_compact_retry(loop: Loop, outcome: Compacted) -> Loop:
         LoopState(
             messages=view,
             tool_use_context=state.tool_use_context,
-            auto_compact_tracking=AutoCompactTracking(
-                compactions=tracking.compactions + 1,
-                turns_since=0,
-                failures=tracking.failures,
-                fruitless=tracking.fruitless,
-            ),
+            auto_compact_tracking=tracking.after_one_more(),
             max_output_tokens_recovery_count=state.max_output_tokens_recovery_count,
             has_attempted_reactive_compact=True,
             max_output_tokens_override=state.max_output_tokens_override,

@@ -56,6 +56,7 @@ def look(
             window=settings.window,
             tokens=lambda _: prompt().tokens,
             counting=counting,
+            betas=validate.betas_of(request.headers),
         )
         if problems:
             return Seen(body=body, problems=problems, refused=validate.invalid(problems[0]))

@@ -7,7 +7,7 @@ this is) it asks of the SignatureBook.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 import attrs
@@ -16,6 +16,7 @@ import orjson
 from interlock.scripted.cache import render
 from interlock.scripted.rules.blocks import message_problems, system_problems
 from interlock.scripted.rules.body import body_problems
+from interlock.scripted.rules.editing import editing_problems
 from interlock.scripted.rules.media import media_problems
 from interlock.scripted.rules.thinking import thinking_problems
 from interlock.scripted.rules.tools import breakpoint_problems, tool_problems
@@ -61,9 +62,13 @@ def problems(
     window: int | None = None,
     tokens: Callable[[Mapping[str, Any]], int] = lambda body: render(body).tokens,
     counting: bool = False,
+    betas: Set[str] = frozenset(),
 ) -> tuple[str, ...]:
-    """All that the real API would refuse in a request body, in the order it is looked for."""
-    found = list(body_problems(body, counting=counting))
+    """All that the real API would refuse in a request body, in the order it is looked for.
+
+    `betas` are those that the headers named: some keys are known with them only.
+    """
+    found = [*body_problems(body, counting=counting), *editing_problems(body, betas)]
     if not isinstance(body.get("messages"), list) or found:
         return tuple(found)
     for shape in SHAPE_RULES:
@@ -91,6 +96,11 @@ def header_refusal(headers: Mapping[str, str]) -> Refused | None:
     if not headers.get("anthropic-version"):
         return invalid("anthropic-version: header is required")
     return None
+
+
+def betas_of(headers: Mapping[str, str]) -> Set[str]:
+    """The betas a request asks for."""
+    return {one.strip() for one in headers.get("anthropic-beta", "").split(",")}
 
 
 def parsed(raw: bytes) -> dict[str, Any] | Refused:

@@ -60,5 +60,6 @@ class Failure:
     status: int | None = None
     error_type: str | None = None  # the API's own word
     retry_after: float | None = None  # seconds, a lower bound
+    hopeless: bool = False  # the server said that trying again will not help
     request_id: str | None = None
     refused: RefusedBlock | None = None

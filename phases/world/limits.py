@@ -52,8 +52,76 @@ class Limits:
     request_timeout_s: float = _limit(600.0, "one request as a whole")
     tool_output_cap: int = _limit(30_000, "characters of a result the model is given")
     max_concurrent_tools: int = _limit(10, "calls of one reply that run at once")
+    turn_output_cap: int = _limit(
+        100_000, "characters of all results of one reply; what is over goes into files"
+    )
+    snip_keep_turns: int = _limit(200, "model calls that a history snip leaves at least")
+    microcompact_keep_turns: int = _limit(10, "model calls whose results are never cleared")
+    microcompact_share: float = _limit(
+        0.5, "share of the window from which old results are cleared"
+    )
+    microcompact_growth: float = _limit(
+        0.2, "share of the window between two clearings: each makes the cached prefix void"
+    )
+    cache_lifetime_s: float = _limit(
+        300.0, "after a longer pause the prompt cache is gone, and clearing costs nothing"
+    )
+    collapse_keep_turns: int = _limit(10, "model calls whose rounds are never collapsed")
+    collapse_stage_share: float = _limit(
+        0.6, "share of the window from which collapses of old rounds are prepared"
+    )
+    collapse_commit_share: float = _limit(
+        0.7, "share of the window from which they are put in place; autocompact comes later"
+    )
+    fallback_cooldown_s: float = _limit(
+        300.0, "after an overload; until then prompts begin with the model that took over"
+    )
+    max_sleep_s: float = _limit(3_600.0, "of one call of the Sleep tool")
+
+    compact_threshold: float = _limit(
+        0.9, "share of the window, less the room for a summary, from which history is summarised"
+    )
+    warning_threshold: float = _limit(
+        0.8, "share of the same from which the user is told that this will come"
+    )
+    summary_reserve: int = _limit(
+        20_000, "tokens kept free for writing a summary; an eighth of a window that is small"
+    )
+    max_summary_tries: int = _limit(
+        4, "requests for one summary, each smaller than the one before; then a cut without a model"
+    )
+    max_summary_retries: int = _limit(2, "attempts after the first of each such request")
+    max_compact_failures: int = _limit(
+        3, "summaries that failed in a row; then autocompact waits for a manual compact"
+    )
+    max_fruitless_compactions: int = _limit(
+        2, "in a row after which the window was full again at once; then compaction stops"
+    )
+    keepsake_budget: int = _limit(
+        20_000, "tokens of recently read files and the like that stand beside a summary"
+    )
+    keepsake_files: int = _limit(5, "recently read files among them")
 
     @property
     def hard_limit(self) -> int:
         """The largest view, in tokens, that is worth sending."""
         return self.context_window - self.window_reserve
+
+    @property
+    def summary_room(self) -> int:
+        """Tokens that a summary may take; with them free, one can be asked for in time."""
+        return min(self.summary_reserve, self.context_window // 8)
+
+    @property
+    def compact_at(self) -> int:
+        """The size from which the history is summarised."""
+        return self._share(self.compact_threshold)
+
+    @property
+    def warn_at(self) -> int:
+        """The size from which the user is told that the window fills up."""
+        return self._share(self.warning_threshold)
+
+    def _share(self, share: float) -> int:
+        # A window that is all reserve still has a limit, and nothing starts later than there.
+        return min(int((self.context_window - self.summary_room) * share), self.hard_limit)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from phases.world.failures import Failure
 from phases.world.limits import Limits
@@ -44,6 +44,12 @@ class Features:
 
     output_cap: bool = True  # low default cap, escalated once
     reactive_compact: bool = True
+    # The five levels of the context pipeline, each by its name.
+    result_budget: bool = True
+    snip: bool = False  # forgets for good; the other levels nearly always suffice
+    microcompact: bool = True
+    collapse: bool = True
+    autocompact: bool = True
 
 
 @frozen(kw_only=True)
@@ -82,7 +88,21 @@ class AutoCompactTracking:
     compactions: int
     turns_since: int
     failures: int  # in a row
-    fruitless: int  # in a row: the window was full again at once
+    fruitless: int  # in a row: compactions made because the one before brought nothing
+
+    @property
+    def fruitless_now(self) -> int:
+        """What `fruitless` would be after one more: was the window full again within a turn?"""
+        return self.fruitless + 1 if self.compactions and self.turns_since <= 1 else 0
+
+    def after_one_more(self) -> AutoCompactTracking:
+        """The history was compacted: automatically, or because the window was full."""
+        return evolve(
+            self,
+            compactions=self.compactions + 1,
+            turns_since=0,
+            fruitless=self.fruitless_now,
+        )
 
 
 NEVER_COMPACTED = AutoCompactTracking(compactions=0, turns_since=0, failures=0, fruitless=0)

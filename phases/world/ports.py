@@ -155,6 +155,15 @@ class Executor(Protocol):
         ...
 
 
+@frozen(kw_only=True)
+class Caption:
+    """One line about a round of tools, or none, and what captions have cost meanwhile."""
+
+    text: str | None = None
+    cost: float | None = 0.0
+    tokens: int = 0  # output tokens
+
+
 class ToolSummaries(Protocol):
     """Captions for rounds of tools, made by a small model while the next reply streams."""
 
@@ -162,8 +171,9 @@ class ToolSummaries(Protocol):
         """Begin a caption and return the id of the job; None where captions are off."""
         ...
 
-    async def collect(self, job: str) -> str | None:
-        """The caption, or None if it could not be made."""
+    async def collect(self, job: str | None) -> Caption:
+        """The caption of `job`, if it is there by now: nothing waits for one. One that comes
+        later is shown as it comes. Its cost is told once, at the first call after it."""
         ...
 
 
@@ -182,6 +192,31 @@ class History(Protocol):
 
     async def record_mended(self, messages: tuple[Message, ...]) -> None:
         """Write, for each message that replaces one, that it does."""
+        ...
+
+
+@frozen(kw_only=True)
+class Mend:
+    """One thing that was mended; `message_id` is the message as it is now."""
+
+    message_id: str
+    what: str  # in words, the same for each of its kind
+
+
+@frozen(kw_only=True)
+class Mended:
+    """A history that the API takes. Without mends it is the very one that was given."""
+
+    messages: tuple[Message, ...]
+    mends: tuple[Mend, ...] = ()
+
+
+class Mender(Protocol):
+    def mend(self, messages: tuple[Message, ...], *, model: str) -> Mended:
+        """Mend what `model` would be refused for, as far as it can be mended.
+
+        A changed message says which one it replaces. Mending twice changes nothing.
+        """
         ...
 
 

@@ -93,6 +93,17 @@ class ToolProgress:
 
 
 @frozen
+class QueueChanged:
+    """A queued message moved on: queued, injected, then completed; or a prompt of its own.
+
+    Completions follow `Ended`: they say that the run has returned.
+    """
+
+    id: str  # of the message it becomes, too
+    stage: str
+
+
+@frozen
 class Notice:
     """One line for the person at the terminal; `level` is info, warning or error."""
 
@@ -102,7 +113,7 @@ class Notice:
 
 @frozen
 class Ended:
-    """The last update: why the run is over. `error` is None for a whole answer."""
+    """The last update of the loop: why the run is over. `error` is None for a whole answer."""
 
     reason: str
     error: str | None
@@ -121,6 +132,7 @@ Update = (
     | Compaction
     | ToolStarted
     | ToolProgress
+    | QueueChanged
     | Notice
     | Ended
 )
