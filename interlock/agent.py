@@ -7,24 +7,44 @@ and meet here.
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from time import monotonic
 
 import anyio
 import structlog
-from attrs import define, field
+from attrs import define, evolve, field
 
 from fsm import TraceWriter, header_of
-from interlock import records
+from interlock import records, token_budget
+from interlock.assembly import (
+    Window,
+    insist_on_a_key,
+    insist_on_prices,
+    limits_for,
+    tools_for,
+)
+from interlock.captioner import captioner
+from interlock.context.autocompact import by_hand, fixed_part_warning
+from interlock.cooldown import CoolDown
 from interlock.drive import Finished, Ports, drive
 from interlock.errors import UsageError
 from interlock.home import SessionPaths
+from interlock.inbox import (
+    Captions,
+    Inbox,
+    Mail,
+    Prefetch,
+    PrefetchSource,
+    Priority,
+    Queued,
+    Waiting,
+)
 from interlock.interrupt import InterruptSignal
 from interlock.journal import Journal
 from interlock.ledger import Account, Ledger
-from interlock.model import AnthropicModel, preload
+from interlock.model import AnthropicModel, Mender, preload
 from interlock.model.prices import facts
 from interlock.options import Options, PermissionMode
 from interlock.permissions import Asker, Gate, Judge, Rules
@@ -34,24 +54,31 @@ from interlock.sessions.transcript import private_folder
 from interlock.settings import Settings
 from interlock.summary import ModelUse, RunSummary
 from interlock.table import LOOP
+from interlock.tally import Tally
 from interlock.tools import (
     FileReads,
-    ShellSettings,
+    Sleep,
     Tool,
     ToolExecutor,
     ToolSession,
-    UnknownTool,
-    built_in,
-    chosen,
 )
 from interlock.world import NoCaptions, RandomIds, RealClock
-from phases.world.loop import Features, Loop, LoopState, Run, ToolUseContext
-from phases.world.messages import Kind, Message, Text, encoded
-from phases.world.ports import Clock
+from phases.world.limits import Limits
+from phases.world.loop import (
+    NEVER_COMPACTED,
+    AutoCompactTracking,
+    Features,
+    Loop,
+    LoopState,
+    Run,
+    ToolUseContext,
+)
+from phases.world.messages import Message, encoded
+from phases.world.ports import Clock, ToolSummaries
 from phases.world.size import BYTES_PER_TOKEN
-from phases.world.updates import Notice, Recorded, Show, Update
+from phases.world.updates import Notice, Show
 
-DEFAULT_MODEL = "claude-sonnet-4-5"
+DEFAULT_MODEL = "claude-sonnet-5-5"
 
 _log = structlog.get_logger("interlock.loop")
 
@@ -66,6 +93,7 @@ class Agent:
     cwd: Path
     permission_mode: PermissionMode
     paths: SessionPaths
+    waiting: Waiting  # the queue itself: background tasks put their news into it
     _options: Options
     _settings: Settings
     _ledger: Ledger
@@ -74,11 +102,16 @@ class Agent:
     _tool_session: ToolSession
     _transcript: Transcript
     _fixed_tokens: int
+    _cooldown: CoolDown
+    _window: Window
+    _prefetches: tuple[PrefetchSource, ...] = ()
     _interrupt: InterruptSignal = field(factory=InterruptSignal)
+    _mender: Mender = field(factory=Mender)
     _ids: RandomIds = field(factory=RandomIds)
     _clock: Clock = field(factory=RealClock)
     _messages: tuple[Message, ...] = ()
     _context: ToolUseContext | None = None
+    _tracking: AutoCompactTracking = NEVER_COMPACTED
 
     @property
     def transcript_path(self) -> Path:
@@ -88,49 +121,103 @@ class Agent:
         """Stop the prompt under way: it ends in an `aborted_…` ending. Does nothing otherwise."""
         self._interrupt.request()
 
-    async def prompt(self, text: str, show: Show) -> RunSummary:
-        """Run one prompt to its end; `show` is told everything as it happens."""
+    def queue(self, text: str, priority: str = "next") -> Queued:
+        """Say something while a prompt is under way (or before one): it is read between two
+        turns. `priority` is now, next or later. What is not read waits for the next prompt.
+        """
+        return self.waiting.add(text, priority=Priority.of(priority))
+
+    def next_queued(self) -> Queued | None:
+        """The first message that waits, taken to be a prompt of its own: give it to `prompt`.
+
+        It may be a slash command (`is_command`): that is the caller's to run.
+        """
+        return self.waiting.take_alone()
+
+    async def prompt(self, text: str | Queued, show: Show) -> RunSummary:
+        """Run one prompt to its end; `show` is told everything as it happens.
+
+        What was queued before a typed prompt stands in front of it.
+        """
         run_id = self._ids.new()
         began = monotonic()
         self._interrupt.reset()
         self._ledger.new_prompt()
         self._gate.begin_run()
-        counted = _Counted(show)
+        counted = Tally(show, self._cooldown)
         self._warn(counted)
-        loop = self._loop(text)
-        self._transcript.show = counted
+        self._transcript.show = self.waiting.show = self._window.autocompact.show = counted
+        inbox = self._inbox()
+        loop = self._loop(inbox.said(text))
         trace = self.paths.trace(run_id)
         private_folder(trace.parent)
         header = header_of(
             LOOP, chain_id=loop.run.chain_id, depth=loop.run.depth, start=records.start(loop)
         )
-        with TraceWriter(header, trace, log=_log.debug) as writer:
+        # Where nobody set logs up, structlog would print them among the results.
+        log = _log.debug if structlog.is_configured() else None
+        with TraceWriter(header, trace, log=log) as writer:
             async with anyio.create_task_group() as tasks:
+                for prefetch in inbox.prefetches:
+                    prefetch.start(tasks, loop.state.messages[-1].text)
                 finished = await drive(
                     loop,
-                    self._ports(counted, tasks),
+                    self._ports(counted, tasks, inbox),
                     Journal(writer, self._clock).taken,
                     self._go_on_with,
                 )
                 tasks.cancel_scope.cancel()  # nothing outlives the loop that started it
+        inbox.completed()
         return self._summary(run_id, finished, counted, monotonic() - began)
+
+    async def compact(self, show: Show, focus: str | None = None) -> str | None:
+        """Summarise the conversation now, with an eye on `focus`; why it cannot be, or None."""
+        self._interrupt.reset()
+        self._transcript.show = show
+        loop, made = self._loop(()), None
+        mended = self._mender.mend(loop.state.messages, model=self.model)
+        with self._interrupt.scope():
+            made = await self._window.compact(loop, mended.messages, show, focus)
+        if made is None or made.view is None:
+            return "interrupted" if made is None else made.problem
+        await self._transcript.record(made.view)
+        self._messages, self._tracking = made.view, by_hand(self._tracking)
+        return None
 
     def _warn(self, show: Show) -> None:
         if self.permission_mode is PermissionMode.BYPASS_PERMISSIONS and os.geteuid() == 0:
             text = "permissions are bypassed and this is root: every call runs, on everything"
             show(Notice("warning", text))
+        fixed = fixed_part_warning(self._fixed_tokens, self._limits)
+        if fixed is not None and not self._messages:
+            show(Notice("warning", fixed))
+
+    @property
+    def _limits(self) -> Limits:
+        return limits_for((self.model, *self._options.fallback_models), self._settings)
 
     def _go_on_with(self, finished: Finished) -> None:
         """The next prompt begins where this one ended, also if it was cancelled."""
         self._messages = finished.messages
         self._context = finished.loop.state.tool_use_context
+        now, state = finished.loop.now, finished.loop.state
+        tracking = now.tracking if now.view else state.auto_compact_tracking
+        self._tracking = evolve(tracking, turns_since=tracking.turns_since + 1)
 
-    def _loop(self, text: str) -> Loop:
+    def _inbox(self) -> Inbox:
+        return Inbox(
+            queue=self.waiting,
+            reads=self._tool_session.reads,
+            ids=self._ids,
+            prefetches=tuple(Prefetch(source) for source in self._prefetches),
+        )
+
+    def _loop(self, said: tuple[Message, ...]) -> Loop:
         options, settings = self._options, self._settings
-        models = (self.model, *options.fallback_models)
+        models = self._cooldown.order((self.model, *options.fallback_models))
         chain_id = self._ids.new()
         context = ToolUseContext(
-            model=self.model,
+            model=models[0],
             permission_mode=self.permission_mode.value,
             cwd=self._context.cwd if self._context else str(self.cwd),
             tools=self.tools,
@@ -141,19 +228,19 @@ class Agent:
         run = Run(
             chain_id=chain_id,
             depth=0,
-            models=tuple(dict.fromkeys(models)),
+            models=models,
             max_turns=options.max_turns,
             budget_usd=options.max_budget_usd,
-            token_budget=None,
+            token_budget=(said and token_budget.asked_for(said[-1].text)) or options.token_budget,
             output_cap=settings.output_cap,
             fixed_tokens=self._fixed_tokens,
             features=Features(),
-            limits=settings.limits,
+            limits=self._limits,
         )
-        prompt = Message(id=self._ids.new(), role="user", kind=Kind.PROMPT, content=(Text(text),))
-        return Loop(run=run, state=LoopState.first((*self._messages, prompt), context))
+        state = LoopState.first((*self._messages, *said), context)
+        return Loop(run=run, state=evolve(state, auto_compact_tracking=self._tracking))
 
-    def _ports(self, show: Show, tasks: anyio.abc.TaskGroup) -> Ports:
+    def _ports(self, show: Show, tasks: anyio.abc.TaskGroup, inbox: Inbox) -> Ports:
         executor = ToolExecutor(
             tools=self._built,
             permissions=self._gate,
@@ -172,12 +259,29 @@ class Agent:
             interrupt=self._interrupt,
             clock=self._clock,
             ids=self._ids,
+            mender=self._mender,
+            pipeline=self._window.pipeline,
+            collapse=self._window.collapse,
+            summariser=self._window.summariser,
             show=show,
-            summaries=NoCaptions(),
+            summaries=self._captions(show, tasks),
+            attachments=inbox,
+        )
+
+    def _captions(self, show: Show, tasks: anyio.abc.TaskGroup) -> ToolSummaries:
+        if self._settings.small_model is None:
+            return NoCaptions()
+        return Captions(
+            model=self._ledger,
+            name=self._settings.small_model,
+            ids=self._ids,
+            interrupt=self._interrupt,
+            show=show,
+            tasks=tasks,
         )
 
     def _summary(
-        self, run_id: str, finished: Finished, counted: _Counted, seconds: float
+        self, run_id: str, finished: Finished, counted: Tally, seconds: float
     ) -> RunSummary:
         terminal, reply = finished.terminal, counted.reply
         failure = self._ledger.last_failure
@@ -214,23 +318,6 @@ class Agent:
         )
 
 
-@define
-class _Counted:
-    """Passes updates on, and notes what the summary needs of them."""
-
-    _show: Show
-    reply: Message | None = None
-    user_messages: int = 0
-
-    def __call__(self, update: Update) -> None:
-        if isinstance(update, Recorded):
-            if update.message.role == "user":
-                self.user_messages += 1
-            else:
-                self.reply = update.message
-        self._show(update)
-
-
 @asynccontextmanager
 async def open_agent(
     options: Options,
@@ -239,10 +326,12 @@ async def open_agent(
     asker: Asker,
     environ: Mapping[str, str],
     clock: Clock | None = None,
+    prefetches: Sequence[PrefetchSource] = (),
 ) -> AsyncIterator[Agent]:
     """Build an agent; closing it ends every process and connection it opened.
 
-    `clock` takes the place of the real one: for tests, where nobody wants to wait.
+    `clock` takes the place of the real one: for tests, where nobody wants to wait. `prefetches`
+    are asked with each prompt, beside its first request.
 
     Raises UsageError, with one line that says how to mend it, for what cannot work.
     """
@@ -250,14 +339,16 @@ async def open_agent(
     if not cwd.is_dir():
         raise UsageError(f"no such folder: {options.cwd} (--cwd)")
     model = options.model or settings.model or DEFAULT_MODEL
-    _insist_on_a_key(settings)
-    _insist_on_prices(options, (model, *options.fallback_models))
+    insist_on_a_key(settings)
+    small = () if settings.small_model is None else (settings.small_model,)
+    insist_on_prices(options, (model, *options.fallback_models, *small))
     preload()  # the SDK is slow to import: beside git's answers it costs nothing
     session_id = options.session_id or RandomIds().new()
     paths = SessionPaths.of(settings.home, cwd, session_id)
     rules = Rules.parse(allow=options.allowed_tools, deny=options.disallowed_tools)
     async with AsyncExitStack() as stack:
-        tools = _tools(options, settings)
+        waiting = Waiting(RandomIds())
+        tools = tools_for(options, settings, Sleep(Mail(waiting), clock or RealClock()))
         for tool in tools.values():
             stack.callback(tool.close)
         environment = await environment_block(cwd, now=RealClock().time())
@@ -275,6 +366,9 @@ async def open_agent(
             clock=clock,
         )
         stack.push_async_callback(adapter.aclose)
+        helpers = {"summary": captioner(settings, clock)} if small else {}
+        for helper in helpers.values():
+            stack.push_async_callback(helper.aclose)
         transcript = Transcript(
             paths.transcript,
             session_id=session_id,
@@ -284,6 +378,16 @@ async def open_agent(
         )
         stack.push_async_callback(transcript.aclose)
         fixed = sum(len(part.encode()) for part in system) + len(encoded(specs))
+        ledger, reads = Ledger(adapter, helpers=helpers), FileReads()
+        window = Window.of(
+            model=ledger,
+            count=adapter.count,
+            paths=paths,
+            recent_files=reads.recent,
+            limits=settings.limits,
+            clock=clock or RealClock(),
+            ids=RandomIds(),
+        )
         yield Agent(
             session_id=session_id,
             model=model,
@@ -293,40 +397,15 @@ async def open_agent(
             paths=paths,
             options=options,
             settings=settings,
-            ledger=Ledger(adapter),
+            ledger=ledger,
             gate=Gate(Judge.of(cwd, rules, options.permission_mode), asker),
             built=tools,
-            tool_session=ToolSession(root=cwd, spill=paths.tool_results, reads=FileReads()),
+            tool_session=ToolSession(root=cwd, spill=paths.tool_results, reads=reads),
+            window=window,
             transcript=transcript,
             fixed_tokens=round(fixed / BYTES_PER_TOKEN),
+            waiting=waiting,
+            cooldown=CoolDown(settings.limits.fallback_cooldown_s, clock or RealClock()),
+            prefetches=tuple(prefetches),
             clock=clock or RealClock(),
         )
-
-
-def _tools(options: Options, settings: Settings) -> dict[str, Tool]:
-    shell = ShellSettings(
-        default_timeout=settings.bash_default_timeout_s,
-        max_timeout=settings.bash_max_timeout_s,
-    )
-    try:
-        return chosen(built_in(shell), options.tools)
-    except UnknownTool as error:
-        raise UsageError(f"{error} (--tools)") from error
-
-
-def _insist_on_a_key(settings: Settings) -> None:
-    if settings.api_key is None and settings.auth_token is None:
-        raise UsageError(
-            "no API key: set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN); a local server takes "
-            "any value"
-        )
-
-
-def _insist_on_prices(options: Options, models: tuple[str, ...]) -> None:
-    if options.max_budget_usd is None:
-        return
-    for model in models:
-        if facts(model) is None:
-            raise UsageError(
-                f"--max-budget-usd cannot be kept: no price is known for the model {model}"
-            )

@@ -42,13 +42,9 @@ def terminal_of(ending: State, loop: Loop) -> Terminal:
         return Terminal(reason=ending, error=error, text=text)
     if ending is State.HOOK_STOPPED:
         return Terminal(reason=ending, error=None, text=words)
-    limits, run = loop.run.limits, loop.run
+    run = loop.run
     text = {
-        State.BLOCKING_LIMIT: (
-            f"The context is full: about {loop.now.size:,} tokens, and the limit is "
-            f"{limits.hard_limit:,}. Start a new session, or raise INTERLOCK_CONTEXT_WINDOW if "
-            "the model has a larger window."
-        ),
+        State.BLOCKING_LIMIT: _full(loop),
         State.BUDGET_EXHAUSTED: (
             f"The budget is used up: ${loop.spent.cost or 0.0:.4f} of ${run.budget_usd or 0.0:.4f}"
             " (--max-budget-usd)."
@@ -68,6 +64,24 @@ def terminal_of(ending: State, loop: Loop) -> Terminal:
     ):
         text = f"{text} {withheld.message}"
     return Terminal(reason=ending, error=ending.value, text=text)
+
+
+def _full(loop: Loop) -> str:
+    """Why nothing more can be sent, what fills the window, and what helps."""
+    limits, run, now = loop.run.limits, loop.run, loop.now
+    said = [
+        f"The context is full: about {now.size:,} tokens, and the limit is {limits.hard_limit:,}."
+    ]
+    if now.heaviest is not None:
+        said.append(f"The largest part is {now.heaviest}.")
+    if now.tracking.fruitless >= limits.max_fruitless_compactions:
+        said.append("It was full again right after compacting, so compaction has stopped.")
+    if run.fixed_tokens >= limits.compact_at:
+        said.append("Offer fewer tools or a shorter system prompt, or")
+    else:
+        said.append("Start a new session, or")
+    said.append("raise INTERLOCK_CONTEXT_WINDOW if the model has a larger window.")
+    return " ".join(said)
 
 
 def _completed(reply: Reply | None, withheld: Failure | None) -> tuple[str | None, str | None]:

@@ -36,9 +36,11 @@ from phases.world.ports import (
     History,
     Ids,
     Interrupt,
+    Mender,
     Model,
     Pipeline,
     StopHooks,
+    Summariser,
     ToolSummaries,
 )
 from phases.world.states import State
@@ -81,8 +83,10 @@ class Ports:
     ids: Ids
     show: Show
     summaries: ToolSummaries
+    mender: Mender | None = None
     pipeline: Pipeline | None = None
     collapse: Collapse | None = None
+    summariser: Summariser | None = None
     stop_hooks: StopHooks | None = None
     attachments: Attachments | None = None
 

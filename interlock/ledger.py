@@ -6,7 +6,7 @@ model for the bill. Failed attempts and helper calls pass here too, so nothing i
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from time import monotonic
 
@@ -31,10 +31,14 @@ class Account:
 
 @define
 class Ledger:
-    """Implements the Model port; `accounts` are the session's, `usage` is this prompt's."""
+    """Implements the Model port; `accounts` are the session's, `usage` is this prompt's.
+
+    `helpers` answer requests of their purpose in place of `model`, on the same books.
+    """
 
     model: Model
     seconds: Callable[[], float] = monotonic
+    helpers: Mapping[str, Model] = field(factory=dict)
     accounts: dict[str, Account] = field(factory=dict)
     usage: Usage = field(factory=Usage)
     api_seconds: float = 0.0
@@ -53,20 +57,20 @@ class Ledger:
     async def ask(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
         began = self.seconds()
         try:
-            async with aclosing(self.model.ask(request)) as events:
+            model = self.helpers.get(request.purpose, self.model)
+            async with aclosing(model.ask(request)) as events:
                 async for event in events:
                     if isinstance(event, Replied | Failed):
-                        self._book(request.model, event)
+                        self._book(request, event)
                     yield event
         finally:
             self.api_seconds += self.seconds() - began
 
-    def _book(self, model: str, event: Replied | Failed) -> None:
-        if isinstance(event, Failed):
-            self.last_failure = event.failure
-            if event.usage == Usage():
-                return  # refused before anything was counted
-        else:
-            self.last_failure = None
+    def _book(self, request: Request, event: Replied | Failed) -> None:
+        failure = event.failure if isinstance(event, Failed) else None
+        if request.purpose not in self.helpers:  # how a helper fared is not how the run did
+            self.last_failure = failure
+        if failure is not None and event.usage == Usage():
+            return  # refused before anything was counted
         self.usage += event.usage
-        self.accounts.setdefault(model, Account()).book(event.usage, event.cost)
+        self.accounts.setdefault(request.model, Account()).book(event.usage, event.cost)

@@ -25,6 +25,7 @@ class Options:
     fallback_models: tuple[str, ...] = ()
     max_turns: int | None = None
     max_budget_usd: float | None = None
+    token_budget: int | None = None  # output tokens a prompt should use; its own words go first
     system_prompt: str | None = None  # in place of our own
     append_system_prompt: str | None = None
     tools: tuple[str, ...] | None = None  # names on offer; None: all

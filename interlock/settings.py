@@ -30,9 +30,12 @@ _NEVER_ZERO = frozenset(
         "request_timeout_s",
         "tool_output_cap",
         "max_concurrent_tools",
+        "compact_threshold",
+        "warning_threshold",
+        "max_summary_tries",
     }
 )
-_SHARES = frozenset({"budget_mark"})
+_SHARES = frozenset({"budget_mark", "compact_threshold", "warning_threshold"})
 _OFF = frozenset({"", "0", "false", "no", "off"})
 
 
@@ -42,10 +45,12 @@ class Settings:
 
     home: Path
     limits: Limits
+    own_limits: frozenset[str] = attrs.field(default=frozenset(), eq=False)  # set by the user
     api_key: str | None = attrs.field(default=None, repr=False)
     auth_token: str | None = attrs.field(default=None, repr=False)
     base_url: str | None = None
     model: str | None = None
+    small_model: str | None = None  # for captions of tools; None: there are none
     output_cap: int | None = None  # tokens
     max_thinking_tokens: int | None = None  # 0: thinking is off
     bash_default_timeout_s: float = 120.0
@@ -61,10 +66,14 @@ class Settings:
         return cls(
             home=home_of(environ),
             limits=limits_of(environ),
+            own_limits=frozenset(
+                limit.name for limit in attrs.fields(Limits) if _name_set(limit, environ)
+            ),
             api_key=read.text("ANTHROPIC_API_KEY"),
             auth_token=read.text("ANTHROPIC_AUTH_TOKEN"),
             base_url=read.url("ANTHROPIC_BASE_URL"),
             model=read.text("ANTHROPIC_MODEL"),
+            small_model=_small_model(read),
             output_cap=read.whole("CLAUDE_CODE_MAX_OUTPUT_TOKENS", least=1),
             max_thinking_tokens=read.whole("MAX_THINKING_TOKENS", least=0),
             bash_default_timeout_s=default_s,
@@ -75,11 +84,21 @@ class Settings:
         )
 
 
+def _small_model(read: _Reader) -> str | None:
+    """Our own name goes before the one users know, also to say `off`."""
+    name = read.text("INTERLOCK_SMALL_MODEL") or read.text("ANTHROPIC_SMALL_FAST_MODEL")
+    return None if name is None or name.lower() in _OFF else name
+
+
 def env_names(limit: attrs.Attribute[Any]) -> tuple[str, ...]:
     """The environment names of a limit, the first one that is set counts."""
     known = limit.metadata.get("env")
     ours = f"INTERLOCK_{limit.name.upper()}"
     return (ours, known) if known else (ours,)
+
+
+def _name_set(limit: attrs.Attribute[Any], environ: Mapping[str, str]) -> str | None:
+    return next((name for name in env_names(limit) if environ.get(name, "").strip()), None)
 
 
 def limits_of(environ: Mapping[str, str]) -> Limits:
@@ -88,7 +107,7 @@ def limits_of(environ: Mapping[str, str]) -> Limits:
     hints = get_type_hints(Limits)
     given: dict[str, Any] = {}
     for limit in attrs.fields(Limits):
-        name = next((name for name in env_names(limit) if environ.get(name, "").strip()), None)
+        name = _name_set(limit, environ)
         if name is None:
             continue
         least = 1 if limit.name in _NEVER_ZERO else 0

@@ -10,6 +10,7 @@ import anyio
 
 from phases.world.loop import Loop
 from phases.world.messages import Message
+from phases.world.ports import Caption
 
 
 class RealClock:
@@ -34,5 +35,5 @@ class NoCaptions:
     def start(self, loop: Loop, results: tuple[Message, ...]) -> str | None:
         return None
 
-    async def collect(self, job: str) -> str | None:
-        return None
+    async def collect(self, job: str | None) -> Caption:
+        return Caption()

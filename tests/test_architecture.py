@@ -17,7 +17,8 @@ LAYERS = ("fsm", "phases.world", "phases", "recovery", "interlock")
 STRANGERS = {
     "model": {"errors"},
     "sessions": {"errors", "home", "records"},
-    "prompt": {"options"},
+    "context": set[str](),
+    "prompt": {"options", "context"},  # how context is told to the model
     "permissions": {"options", "summary"},
     "tools": {"permissions"},  # the question and the decision, as types
     "scripted": set[str](),

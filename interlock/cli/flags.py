@@ -15,6 +15,7 @@ from difflib import get_close_matches
 from typing import NoReturn
 
 from interlock.errors import UsageError
+from interlock.token_budget import amount_of
 
 MODES = ("default", "acceptEdits", "bypassPermissions")
 FORMATS = ("text", "json", "stream-json")
@@ -62,6 +63,7 @@ def run_parser() -> Parser:
     add("--include-partial-messages", action="store_true", help="with stream-json: raw events")
     add("--max-turns", type=_turns, metavar="N", help="model calls with their tools")
     add("--max-budget-usd", type=_dollars, metavar="X", help="stop when this much is spent")
+    add("--token-budget", type=_tokens, metavar="N", help="use up to N output tokens, e.g. 500k")
     add("--model", type=_some, metavar="M", help="default: ANTHROPIC_MODEL, else our own")
     add("--fallback-model", type=_some, metavar="M,M", help="asked when the first is overloaded")
     add("--system-prompt", metavar="TEXT", help="in place of our own")
@@ -131,6 +133,13 @@ def _dollars(text: str) -> float:
         value = math.nan
     if not math.isfinite(value) or value <= 0:
         raise argparse.ArgumentTypeError(f"{text!r} is no amount above 0")
+    return value
+
+
+def _tokens(text: str) -> int:
+    value = amount_of(text)
+    if value is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of tokens, like 500k or 2M")
     return value
 
 

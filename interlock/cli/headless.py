@@ -107,6 +107,7 @@ def options_of(asked: argparse.Namespace) -> Options:
         fallback_models=words_of([asked.fallback_model] if asked.fallback_model else None),
         max_turns=asked.max_turns,
         max_budget_usd=asked.max_budget_usd,
+        token_budget=asked.token_budget,
         system_prompt=asked.system_prompt,
         append_system_prompt=asked.append_system_prompt,
         tools=None if asked.tools is None or tools == ("default",) else tools,

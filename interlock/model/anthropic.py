@@ -16,9 +16,11 @@ import threading
 import time
 import uuid
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
+import orjson
 
 from interlock.model import failures
 from interlock.model.prices import facts, price
@@ -27,6 +29,7 @@ from interlock.model.request import Gate, Outgoing
 from interlock.model.sse import SseError, SseParser
 from phases.world.failures import Failure
 from phases.world.limits import Limits
+from phases.world.messages import encoded
 from phases.world.ports import Clock, Failed, Ids, ModelEvent, Replied, Request
 
 if TYPE_CHECKING:
@@ -42,9 +45,13 @@ _KEEP_ALIVE_S = 60.0  # tools run between two requests; a new TLS connection cos
 _CONNECTIONS = 8
 _DRAIN_S = 0.25  # for the end of the body after message_stop: only then can the line be kept
 _CLOSE_S = 2.0  # for saying goodbye, which nobody may cancel; then the line is just dropped
+_COUNT_S = 5.0  # a count saves a little room; it is not worth a longer wait
+_CANNOT = (404, 405, 501)  # answers of servers that know no such address
 _SHOWN_BYTES = 200  # of an answer that is no event stream
 # Internal to the SDK, and pinned by a test: the answer comes back as a live httpx2.Response.
 RAW_RESPONSE = {"X-Stainless-Raw-Response": "stream"}
+# Without this the API refuses `context_management`.
+EDITING_BETA = "context-management-2025-06-27"
 
 
 def preload() -> threading.Thread:
@@ -69,23 +76,37 @@ class AnthropicModel:
         thinking_budget: int | None = None,
         headers: Mapping[str, str] | None = None,
         raw_events: bool = False,
+        context_management: Mapping[str, Any] | None = None,
+        user_context: str | None = None,
         clock: Clock | None = None,
         ids: Ids | None = None,
     ) -> None:
         """What is None is read from the environment by the SDK, as its users know it.
 
-        `api_key` goes before `auth_token`. `headers` go before all others.
+        `api_key` goes before `auth_token`. `headers` go before all others. `context_management`
+        is what each request then asks of the server: see `interlock/context/microcompact.py`.
+        `user_context` stands in front of what the user says: see `interlock/context/inject.py`.
         """
         self.limits = limits or Limits()
         self.raw_events = raw_events
         self.time: Callable[[], float] = clock.time if clock else time.time
         self.new_id: Callable[[], str] = ids.new if ids else lambda: str(uuid.uuid4())
-        self._gate = Gate(system=system, tools=tools, thinking_budget=thinking_budget)
+        self._gate = Gate(
+            system=system,
+            tools=tools,
+            thinking_budget=thinking_budget,
+            user_context=user_context,
+        )
         self._base_url = base_url
         self._api_key = api_key.strip() if api_key else None
         self._auth_token = auth_token.strip() if auth_token and not self._api_key else None
         self._headers = dict(headers or {})
+        self._editing = b""
+        if context_management is not None:
+            self._editing = b',"context_management":%b' % encoded(dict(context_management))
+            self._headers = _with_beta(self._headers, EDITING_BETA)
         self._client: AsyncAnthropic | None = None
+        self._counts = True  # until the server has no such address
 
     async def ask(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
         """Make one request. The last event is `Replied` or `Failed`.
@@ -106,19 +127,43 @@ class AnthropicModel:
             await answer.close()
         yield answer.end()
 
-    async def post(self, body: bytes) -> httpx2.Response:
+    async def count(self, request: Request) -> int | None:
+        """The tokens that `request` would read, as the server counts them.
+
+        None where it does not say so in time. A server that cannot count is asked once.
+        """
+        if not self._counts:
+            return None
+        body = self._gate.build(request, counting=True).body
+        if "anthropic" not in sys.modules:
+            await anyio.to_thread.run_sync(_load)
+        with anyio.move_on_after(_COUNT_S):
+            try:
+                async with aclosing(await self.post(body, counting=True)) as answer:
+                    told = orjson.loads(await answer.aread()).get("input_tokens")
+                return told if isinstance(told, int) and told > 0 else None
+            except _foreseen() as error:
+                self._counts = getattr(error, "status_code", None) not in _CANNOT
+            except (ValueError, AttributeError):
+                self._counts = False  # an answer of something else than the Messages API
+        return None
+
+    async def post(self, body: bytes, *, counting: bool = False) -> httpx2.Response:
         """The live answer to a request; for `_Answer`, which must close it."""
         import httpx2
         from anthropic import AsyncStream
 
         client = self._client = self._client or self._new_client()
-        headers = {**RAW_RESPONSE, "Accept": "text/event-stream"}
+        kind = "application/json" if counting else "text/event-stream"
+        headers = {**RAW_RESPONSE, "Accept": kind}
         if client.api_key is not None and "x-api-key" not in map(str.lower, self._headers):
             # The SDK sends the key as a bearer token only; servers like the API's own, and most
             # gateways, look for this header too.
             headers["x-api-key"] = client.api_key
+        if self._editing and not counting:
+            body = b"%b%b}" % (body[:-1], self._editing)
         answer = await client.post(
-            "/v1/messages",
+            "/v1/messages/count_tokens" if counting else "/v1/messages",
             content=body,
             cast_to=httpx2.Response,
             stream=True,
@@ -323,6 +368,13 @@ class _Answer:
             now=self._model.time(),
             outgoing=self._outgoing,
         )
+
+
+def _with_beta(headers: Mapping[str, str], beta: str) -> dict[str, str]:
+    """`headers` with one more beta; what the user named stays."""
+    name = next((name for name in headers if name.lower() == "anthropic-beta"), "anthropic-beta")
+    named = [one.strip() for one in headers.get(name, "").split(",") if one.strip()]
+    return {**headers, name: ",".join(dict.fromkeys((*named, beta)))}
 
 
 def _load() -> None:

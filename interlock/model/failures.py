@@ -119,6 +119,8 @@ def refused(
         status=status,
         error_type=error_type,
         retry_after=wait,
+        # "true" is not obeyed: what the table calls final was refused for what it says.
+        hopeless=headers.get("x-should-retry", "").strip().lower() == "false",
         request_id=headers.get("request-id") or headers.get("x-request-id"),
         refused=block,
     )

@@ -1,8 +1,8 @@
-"""Which blocks of which messages are sent, and in which order. Read by `request.py`."""
+"""Which blocks of which messages are sent, and in which order. For the gate and its mender."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import frozen
 
@@ -32,9 +32,28 @@ class Place:
 
 def sendable(message: Message) -> bool:
     """Whether the message says anything: white space and thinking alone do not count."""
-    return any(
-        not isinstance(block, _THOUGHT) and not is_blank(block) for block in message.content
-    )
+    return says_something(message.content)
+
+
+def says_something(content: Iterable[Block]) -> bool:
+    return any(not isinstance(block, _THOUGHT) and not is_blank(block) for block in content)
+
+
+def runs(
+    messages: tuple[Message, ...], at: int = 0
+) -> Iterator[tuple[int, int, tuple[Message, ...]]]:
+    """Neighbouring messages of one role; those that say nothing belong to the run before."""
+    start, members = at, []  # type: int, list[Message]
+    for index in range(at, len(messages)):
+        message = messages[index]
+        if not sendable(message):
+            continue
+        if members and members[0].role != message.role:
+            yield start, index, tuple(members)
+            start, members = index, []
+        members.append(message)
+    if members:
+        yield start, len(messages), tuple(members)
 
 
 def has_thought(message: Message) -> bool:

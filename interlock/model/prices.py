@@ -1,4 +1,4 @@
-"""What models cost and how much they hold: a copy of the public price list, taken 30 Nov 2025.
+"""What models cost and how much they hold: a copy of the public price list, taken 30 Nov 2026.
 
 A copy grows old: it serves budgets and the line at the end of a run, not accounting. A model
 that is not in it has no known price, which is not the same as a price of zero.
@@ -25,10 +25,22 @@ class ModelFacts:
     cache_read: float
     window: int
     most_output: int
+    adaptive: bool = False  # thinks as it sees fit; a budget for thinking is refused
 
 
 # The first pattern that a name begins with counts, so the longer ones stand first.
 _FACTS: tuple[tuple[str, ModelFacts], ...] = (
+    ("claude-fable-5-1", ModelFacts(10.0, 50.0, 12.50, 0.25, 1_000_000, 128_000, adaptive=True)),
+    ("claude-fable-5", ModelFacts(10.0, 50.0, 12.50, 1.0, 1_000_000, 128_000, adaptive=True)),
+    ("claude-opus-5-5", ModelFacts(4.0, 20.0, 5.0, 0.20, 1_000_000, 128_000, adaptive=True)),
+    ("claude-opus-5", ModelFacts(5.0, 25.0, 6.25, 0.50, 1_000_000, 128_000, adaptive=True)),
+    ("claude-sonnet-5-5", ModelFacts(2.0, 10.0, 2.50, 0.10, 1_000_000, 128_000, adaptive=True)),
+    ("claude-sonnet-5", ModelFacts(2.0, 10.0, 2.50, 0.20, 1_000_000, 128_000, adaptive=True)),
+    ("claude-haiku-5-5", ModelFacts(0.10, 0.50, 0.125, 0.01, 1_000_000, 128_000, adaptive=True)),
+    ("claude-opus-4-8", ModelFacts(5.0, 25.0, 6.25, 0.50, 1_000_000, 128_000)),
+    ("claude-opus-4-7", ModelFacts(5.0, 25.0, 6.25, 0.50, 1_000_000, 128_000)),
+    ("claude-opus-4-6", ModelFacts(5.0, 25.0, 6.25, 0.50, 1_000_000, 128_000)),
+    ("claude-sonnet-4-6", ModelFacts(3.0, 15.0, 3.75, 0.30, 1_000_000, 64_000)),
     ("claude-opus-4-5", ModelFacts(5.0, 25.0, 6.25, 0.50, 200_000, 64_000)),
     ("claude-opus-4", ModelFacts(15.0, 75.0, 18.75, 1.50, 200_000, 32_000)),  # 4 and 4.1
     ("claude-sonnet-4-5", ModelFacts(3.0, 15.0, 3.75, 0.30, 200_000, 64_000)),
@@ -52,14 +64,25 @@ def facts(model: str) -> ModelFacts | None:
     return next((known for pattern, known in _KNOWN if pattern.match(name)), None)
 
 
+# One model is dearer for long prompts, for every token of such a request.
+_LONG_PROMPT = 100_000
+_DEARER_WHEN_LONG = (("claude-haiku-5-5", 5.0),)
+
+
 def price(model: str, usage: Usage) -> float | None:
     """What a reply cost in USD; None where the price is not known."""
     known = facts(model)
     if known is None:
         return None
+    dearer = next((by for name, by in _DEARER_WHEN_LONG if name in model.lower()), 1.0)
+    factor = dearer if usage.prompt_tokens > _LONG_PROMPT else 1.0
     return (
-        usage.input_tokens * known.input
-        + usage.output_tokens * known.output
-        + usage.cache_creation_input_tokens * known.cache_write
-        + usage.cache_read_input_tokens * known.cache_read
-    ) / _PER
+        factor
+        * (
+            usage.input_tokens * known.input
+            + usage.output_tokens * known.output
+            + usage.cache_creation_input_tokens * known.cache_write
+            + usage.cache_read_input_tokens * known.cache_read
+        )
+        / _PER
+    )

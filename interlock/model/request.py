@@ -16,15 +16,25 @@ from typing import Any
 import orjson
 from attrs import Factory, define, frozen
 
-from interlock.model.layout import Place, answers_of, has_thought, ordered, sendable
+from interlock.model.layout import Place, answers_of, has_thought, ordered, runs
 from phases.world.failures import RefusedBlock
-from phases.world.messages import Media, Message, Opaque, Text, ToolResult, encoded, is_blank
+from phases.world.messages import (
+    Kind,
+    Media,
+    Message,
+    Opaque,
+    Text,
+    ToolResult,
+    encoded,
+    is_blank,
+)
 from phases.world.ports import Request
 
 _MARK = b',"cache_control":{"type":"ephemeral"}'
 _MARKED_TURNS = 2  # the newest user turn, and the one before: its mark was written last time
 _LEAST_BUDGET = 1024  # tokens; the API refuses less
 _MENDABLE = (Text, Media, ToolResult, Opaque)
+_CONTEXT_ID = "00000000-0000-4000-8000-0000c047e871"  # of the user context: in no transcript
 
 
 class HistoryError(Exception):
@@ -99,34 +109,46 @@ class Gate:
         system: Sequence[str] = (),
         tools: Sequence[Mapping[str, Any]] = (),
         thinking_budget: int | None = None,
+        user_context: str | None = None,
     ) -> None:
+        """`user_context` is the first thing the user says in every request, and never changes."""
         self._budget = max(thinking_budget, _LEAST_BUDGET) if thinking_budget else None
+        self._context: tuple[Message, ...] = ()
+        if user_context is not None and user_context.strip():
+            words = (Text(user_context),)
+            self._context = (Message(id=_CONTEXT_ID, role="user", kind=Kind.NOTE, content=words),)
         self._fixed = _fixed(system, tools)
         self._built: dict[str, _Built] = {}
 
-    def build(self, request: Request, *, most_output: int | None = None) -> Outgoing:
+    def build(
+        self, request: Request, *, most_output: int | None = None, counting: bool = False
+    ) -> Outgoing:
         """The bytes of a request. Raises HistoryError.
 
-        `most_output` is what the model can write at most, where that is known.
+        `most_output` is what the model can write at most, where that is known. `counting` makes
+        it a question for the number of its tokens.
         """
+        messages = (*self._context, *request.messages) if self._context else request.messages
         # Taken out while it is worked on: after an error, or beside another request of the same
         # purpose, a half-built one must not be found.
         built = self._built.pop(request.purpose, None) or _Built(thinking=self._budget is not None)
-        _extend(built, request.messages)
+        _extend(built, messages)
         thinking = self._budget is not None and not _thoughtless(built.turns)
         if built.thinking is not thinking:
             built = _Built(thinking=thinking)
-            _extend(built, request.messages)
-        body = self._body(request, built, most_output)
+            _extend(built, messages)
+        body = self._body(request, built, most_output, counting=counting)
         self._built[request.purpose] = built
         return Outgoing(
             body=body,
             thinking=thinking,
             tool_ids=built.tool_ids,
-            messages=request.messages,
+            messages=messages,
         )
 
-    def _body(self, request: Request, built: _Built, most_output: int | None) -> bytes:
+    def _body(
+        self, request: Request, built: _Built, most_output: int | None, *, counting: bool
+    ) -> bytes:
         cap, thinking = request.max_tokens, b""
         if built.thinking and self._budget is not None:
             budget = self._budget
@@ -136,13 +158,18 @@ class Gate:
                 cap = most_output
                 budget = max(_LEAST_BUDGET, min(budget, cap - 1))
             thinking = b',"thinking":{"type":"enabled","budget_tokens":%d}' % budget
-        head = b'{"model":%b,"max_tokens":%d,"stream":true%b%b,"messages":[' % (
+        answered = b"" if counting else b',"max_tokens":%d,"stream":true' % cap
+        head = b'{"model":%b%b%b%b,"messages":[' % (
             orjson.dumps(request.model),
-            cap,
+            answered,
             thinking,
             self._fixed,
         )
-        return b"".join((head, *_marked(built), b"]}"))
+        parts = _marked(built)
+        if self._context:
+            # A mark of its own: after a compaction this is what the prefix still shares.
+            parts[1] = parts[1][:-1] + _MARK + b"}"
+        return b"".join((head, *parts, b"]}"))
 
 
 def _fixed(system: Sequence[str], tools: Sequence[Mapping[str, Any]]) -> bytes:
@@ -164,7 +191,7 @@ def _fixed(system: Sequence[str], tools: Sequence[Mapping[str, Any]]) -> bytes:
 def _extend(built: _Built, messages: tuple[Message, ...]) -> None:
     """Bring `built` from its own history to this one, keeping what they share."""
     at = _rewind(built, messages)
-    for start, end, members in _runs(messages, at):
+    for start, end, members in runs(messages, at):
         _add(built, start, end, members)
     built.messages = messages
     if not built.turns:
@@ -190,23 +217,6 @@ def _rewind(built: _Built, messages: tuple[Message, ...]) -> int:
     if cut is not None:
         del built.parts[cut.offset :]
     return turns[-1].end if turns else 0
-
-
-def _runs(
-    messages: tuple[Message, ...], at: int = 0
-) -> Iterator[tuple[int, int, tuple[Message, ...]]]:
-    """Neighbouring messages of one role; those that say nothing belong to the run before."""
-    start, members = at, []  # type: int, list[Message]
-    for index in range(at, len(messages)):
-        message = messages[index]
-        if not sendable(message):
-            continue
-        if members and members[0].role != message.role:
-            yield start, index, tuple(members)
-            start, members = index, []
-        members.append(message)
-    if members:
-        yield start, len(messages), tuple(members)
 
 
 def _add(built: _Built, start: int, end: int, members: tuple[Message, ...]) -> None:
@@ -326,13 +336,13 @@ def _marked(built: _Built) -> list[bytes]:
 def _turns(messages: tuple[Message, ...], thinking: bool) -> Iterator[list[Place]]:
     """The blocks of each API message, as they were sent; from scratch, for an error only."""
     asked: tuple[str, ...] = ()
-    for _, _, members in _runs(messages):
+    for _, _, members in runs(messages):
         yield ordered(members, asked, thinking=thinking)
         asked = tuple(call.id for message in members for call in message.calls)
 
 
 def _mendable(place: Place) -> RefusedBlock | None:
-    if not isinstance(place.block, _MENDABLE):
+    if not isinstance(place.block, _MENDABLE) or place.message.id == _CONTEXT_ID:
         return None
     return RefusedBlock(message_id=place.message.id, block=place.index)
 

@@ -19,6 +19,8 @@ from typing import Any
 import anyio
 from attrs import define, frozen
 
+from interlock.context.inject import system_context
+
 GIT_LIMIT_S = 1.5  # for all questions together; a session's start must not wait for a huge tree
 STATUS_LINES = 10
 COMMITS = 5
@@ -80,8 +82,7 @@ async def environment_block(cwd: Path, *, now: float) -> str:
             "Git status (at the start of the session)": facts.status,
             "Recent commits": facts.commits,
         }
-    told = (f"{key}: {value}" for key, value in parts.items() if value.strip())
-    return "\n".join(told).replace(": \n", ":\n")  # a list begins on a line of its own
+    return system_context(parts)
 
 
 async def _ask_git(cwd: Path) -> _Facts:

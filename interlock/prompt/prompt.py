@@ -6,11 +6,13 @@ as it can. Knows neither tools nor messages; who sends the parts decides where t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 from attrs import frozen
 
+from interlock.context.inject import append_system_context
 from interlock.options import Options
 
 _BASE = Path(__file__).with_name("system.md")
@@ -47,9 +49,12 @@ def system_parts(options: Options, environment: str) -> tuple[Part, ...]:
     return tuple(part for part in parts if part.text.strip())
 
 
-def system_blocks(options: Options, environment: str) -> tuple[str, ...]:
-    """The texts of the parts: one system block each."""
-    return tuple(part.text for part in system_parts(options, environment))
+def system_blocks(
+    options: Options, environment: str, context: Mapping[str, str] | None = None
+) -> tuple[str, ...]:
+    """The texts of the parts: one system block each, and one for `context`, if there is any."""
+    parts = system_parts(options, environment)
+    return append_system_context([part.text for part in parts], context or {})
 
 
 def estimated_tokens(text: str) -> int:

@@ -10,6 +10,7 @@ from attrs import define, field, frozen
 
 from fsm import Step, Trace, TraceWriter, header_of
 from interlock import records
+from interlock.context.summary import ModelSummariser
 from interlock.drive import Finished, Ports, drive
 from interlock.interrupt import InterruptSignal
 from interlock.journal import Journal
@@ -31,9 +32,9 @@ from interlock.testing.ports import (
 from phases.world.limits import Limits
 from phases.world.loop import Features, Loop, LoopState, Run, ToolUseContext
 from phases.world.messages import Message, ToolUse
-from phases.world.ports import Request
+from phases.world.ports import Pipeline, Request
 from phases.world.states import State
-from phases.world.updates import Update
+from phases.world.updates import Show, Update
 
 # Told every step of every played run: for coverage of the machine.
 observers: list[Callable[[Step[Loop]], None]] = []
@@ -83,6 +84,7 @@ class Stage:
     agent_id: str | None = None
     interrupt: InterruptSignal = field(factory=InterruptSignal)
     clock: FakeClock = field(factory=FakeClock)
+    pipeline: Callable[[ScriptedModel, Show], Pipeline] | None = None  # made for the model
     collapse: CollapseStore | None = None
     stop_hooks: Hooks | None = None
     attachments: Queue | None = None
@@ -141,7 +143,9 @@ async def _play(answers: list[Answer], stage: Stage) -> Played:
         "ids": ids,
         "show": updates.append,
         "summaries": Captions(list(stage.captions), stage.caption_during),
+        "pipeline": None if stage.pipeline is None else stage.pipeline(model, updates.append),
         "collapse": stage.collapse,
+        "summariser": ModelSummariser(model=model, ids=ids, clock=stage.clock),
         "stop_hooks": stage.stop_hooks,
         "attachments": stage.attachments,
     }

@@ -18,6 +18,7 @@ from phases.world.loop import Loop, Reply, ToolUseContext
 from phases.world.messages import Kind, Message, Origin, Text, ToolResult, ToolUse
 from phases.world.ports import (
     CallFinished,
+    Caption,
     Failed,
     ModelEvent,
     Ran,
@@ -283,19 +284,23 @@ class Queue:
 
 @define
 class Captions:
-    """Tool-use summaries; with `texts` empty they are off."""
+    """Tool-use summaries; with `texts` empty they are off. None: that one could not be made."""
 
-    texts: list[str]
+    texts: list[str | None]
     during: Callable[[], None] | None = None
+    cost: float | None = 0.0  # of each
+    tokens: int = 0
 
     def start(self, loop: Loop, results: tuple[Message, ...]) -> str | None:
         return f"job {loop.state.turn_count}" if self.texts else None
 
-    async def collect(self, job: str) -> str | None:
+    async def collect(self, job: str | None) -> Caption:
+        if job is None:
+            return Caption()
         if self.during is not None:
             self.during()
         await anyio.lowlevel.checkpoint()
-        return self.texts.pop(0)
+        return Caption(text=self.texts.pop(0), cost=self.cost, tokens=self.tokens)
 
 
 def prompt(text: str, ids: SequentialIds) -> Message:

@@ -271,7 +271,7 @@ def test_a_compaction_keeps_the_users_words_and_is_shown() -> None:
 
 
 def test_a_summary_that_cannot_be_had_leaves_the_withheld_error() -> None:
-    run = play(TOO_LONG, fails(FailureKind.SERVER))
+    run = play(TOO_LONG, fails(FailureKind.AUTHENTICATION))
 
     assert run.ending is State.PROMPT_TOO_LONG
     assert shown_errors(run) == [
@@ -279,10 +279,17 @@ def test_a_summary_that_cannot_be_had_leaves_the_withheld_error() -> None:
     ]
 
 
-def test_a_summary_that_is_cut_is_no_summary() -> None:
-    run = play(TOO_LONG, says("half a", stop_reason="max_tokens"))
+def test_a_summary_that_is_cut_is_no_summary_and_the_history_is_cut_without_one() -> None:
+    half = says("half a", stop_reason="max_tokens")
 
-    assert run.ending is State.PROMPT_TOO_LONG
+    run = play(TOO_LONG, half, half, half, says("done"))
+
+    assert run.reasons == ("reactive_compact_retry",)
+    assert [request.purpose for request in run.requests].count("compact") == 3
+    (summary,) = run.requests[-1].messages
+    assert "do it" in summary.text
+    assert "No summary could be written" in summary.text
+    assert run.ending is State.COMPLETED
 
 
 def test_without_reactive_compact_the_error_is_the_end() -> None:
@@ -335,13 +342,13 @@ def test_media_too_large_is_compacted_and_then_given_up() -> None:
 
 
 def test_media_too_large_without_a_summary_ends_in_its_own_ending() -> None:
-    run = play(TOO_LARGE, fails(FailureKind.SERVER))
+    run = play(TOO_LARGE, fails(FailureKind.AUTHENTICATION))
 
     assert run.visited[-2:] == ("recovery.reactive_compact", "image_error")
 
 
 def test_a_view_over_the_hard_limit_is_not_sent_but_compacted() -> None:
-    stage = Stage(limits=limits(context_window=4_000), earlier=history(40))
+    stage = Stage(limits=limits(context_window=4_000), earlier=rounds(20))
 
     run = play(says("a summary"), says("done"), stage=stage)
 
@@ -727,14 +734,14 @@ def results_of(messages: tuple[Message, ...]) -> set[str]:
     }
 
 
-def history(length: int) -> tuple[Message, ...]:
-    """Earlier messages, enough to fill a small window."""
+def rounds(number: int) -> tuple[Message, ...]:
+    """Earlier questions and answers, enough to fill a small window."""
     return tuple(
         Message(
-            id=f"00000000-0000-4000-9000-{number:012x}",
-            role="user",
-            kind=Kind.NOTE,
+            id=f"00000000-0000-4000-9000-{at:012x}",
+            role="assistant" if at % 2 else "user",
+            kind=Kind.REPLY if at % 2 else Kind.NOTE,
             content=(Text("word " * 20),),
         )
-        for number in range(length)
+        for at in range(2 * number)
     )
