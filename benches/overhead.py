@@ -27,7 +27,7 @@ from anthropic import AsyncAnthropic
 from anthropic.types import MessageParam, ToolParam
 from attrs import Factory, frozen
 
-from interlock.agent import open_agent
+from interlock.assembly import open_agent
 from interlock.cli.logs import configure
 from interlock.options import Options
 from interlock.permissions import NobodyAsks

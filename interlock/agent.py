@@ -1,14 +1,13 @@
-"""A session: one transcript, one history, many prompts. The only place that builds all parts.
+"""A session: one transcript, one history, many prompts.
 
-Options and settings go in, a runnable agent comes out: services are strangers to one another
-and meet here.
+It knows what outlives a prompt and hands each prompt its loop and its ports; how the parts are
+made is `assembly`'s affair, what happens in a prompt the table's.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from time import monotonic
 
@@ -18,23 +17,13 @@ from attrs import define, evolve, field
 
 from fsm import TraceWriter, header_of
 from interlock import records, token_budget
-from interlock.assembly import (
-    Window,
-    insist_on_a_key,
-    insist_on_prices,
-    limits_for,
-    tools_for,
-)
-from interlock.captioner import captioner
 from interlock.context.autocompact import by_hand, fixed_part_warning
 from interlock.cooldown import CoolDown
 from interlock.drive import Finished, Ports, drive
-from interlock.errors import UsageError
 from interlock.home import SessionPaths
 from interlock.inbox import (
     Captions,
     Inbox,
-    Mail,
     Prefetch,
     PrefetchSource,
     Priority,
@@ -44,11 +33,10 @@ from interlock.inbox import (
 from interlock.interrupt import InterruptSignal
 from interlock.journal import Journal
 from interlock.ledger import Account, Ledger
-from interlock.model import AnthropicModel, Mender, preload
+from interlock.model import Mender
 from interlock.model.prices import facts
 from interlock.options import Options, PermissionMode
-from interlock.permissions import Asker, Gate, Judge, Rules
-from interlock.prompt import environment_block, system_blocks
+from interlock.permissions import Gate
 from interlock.sessions import Transcript
 from interlock.sessions.transcript import private_folder
 from interlock.settings import Settings
@@ -56,12 +44,11 @@ from interlock.summary import ModelUse, RunSummary
 from interlock.table import LOOP
 from interlock.tally import Tally
 from interlock.tools import (
-    FileReads,
-    Sleep,
     Tool,
     ToolExecutor,
     ToolSession,
 )
+from interlock.window import Window, limits_for
 from interlock.world import NoCaptions, RandomIds, RealClock
 from phases.world.limits import Limits
 from phases.world.loop import (
@@ -73,12 +60,9 @@ from phases.world.loop import (
     Run,
     ToolUseContext,
 )
-from phases.world.messages import Message, encoded
+from phases.world.messages import Message
 from phases.world.ports import Clock, ToolSummaries
-from phases.world.size import BYTES_PER_TOKEN
 from phases.world.updates import Notice, Show
-
-DEFAULT_MODEL = "claude-sonnet-5-5"
 
 _log = structlog.get_logger("interlock.loop")
 
@@ -89,9 +73,7 @@ class Agent:
 
     session_id: str
     model: str
-    tools: tuple[str, ...]
     cwd: Path
-    permission_mode: PermissionMode
     paths: SessionPaths
     waiting: Waiting  # the queue itself: background tasks put their news into it
     _options: Options
@@ -112,6 +94,15 @@ class Agent:
     _messages: tuple[Message, ...] = ()
     _context: ToolUseContext | None = None
     _tracking: AutoCompactTracking = NEVER_COMPACTED
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The names of the tools on offer."""
+        return tuple(self._built)
+
+    @property
+    def permission_mode(self) -> PermissionMode:
+        return self._options.permission_mode
 
     @property
     def transcript_path(self) -> Path:
@@ -315,97 +306,4 @@ class Agent:
             cost=account.cost,
             context_window=known.window if known else limits.context_window,
             max_output_tokens=known.most_output if known else limits.escalated_output_cap,
-        )
-
-
-@asynccontextmanager
-async def open_agent(
-    options: Options,
-    settings: Settings,
-    *,
-    asker: Asker,
-    environ: Mapping[str, str],
-    clock: Clock | None = None,
-    prefetches: Sequence[PrefetchSource] = (),
-) -> AsyncIterator[Agent]:
-    """Build an agent; closing it ends every process and connection it opened.
-
-    `clock` takes the place of the real one: for tests, where nobody wants to wait. `prefetches`
-    are asked with each prompt, beside its first request.
-
-    Raises UsageError, with one line that says how to mend it, for what cannot work.
-    """
-    cwd = options.cwd.resolve()
-    if not cwd.is_dir():
-        raise UsageError(f"no such folder: {options.cwd} (--cwd)")
-    model = options.model or settings.model or DEFAULT_MODEL
-    insist_on_a_key(settings)
-    small = () if settings.small_model is None else (settings.small_model,)
-    insist_on_prices(options, (model, *options.fallback_models, *small))
-    preload()  # the SDK is slow to import: beside git's answers it costs nothing
-    session_id = options.session_id or RandomIds().new()
-    paths = SessionPaths.of(settings.home, cwd, session_id)
-    rules = Rules.parse(allow=options.allowed_tools, deny=options.disallowed_tools)
-    async with AsyncExitStack() as stack:
-        waiting = Waiting(RandomIds())
-        tools = tools_for(options, settings, Sleep(Mail(waiting), clock or RealClock()))
-        for tool in tools.values():
-            stack.callback(tool.close)
-        environment = await environment_block(cwd, now=RealClock().time())
-        system = system_blocks(options, environment)
-        specs = tuple(tool.wire() for tool in tools.values())
-        adapter = AnthropicModel(
-            base_url=settings.base_url,
-            api_key=settings.api_key,
-            auth_token=settings.auth_token,
-            system=system,
-            tools=specs,
-            limits=settings.limits,
-            thinking_budget=settings.max_thinking_tokens or None,
-            raw_events=options.include_partial_messages,
-            clock=clock,
-        )
-        stack.push_async_callback(adapter.aclose)
-        helpers = {"summary": captioner(settings, clock)} if small else {}
-        for helper in helpers.values():
-            stack.push_async_callback(helper.aclose)
-        transcript = Transcript(
-            paths.transcript,
-            session_id=session_id,
-            cwd=cwd,
-            entrypoint=settings.entrypoint,
-            permission_mode=options.permission_mode.value,
-        )
-        stack.push_async_callback(transcript.aclose)
-        fixed = sum(len(part.encode()) for part in system) + len(encoded(specs))
-        ledger, reads = Ledger(adapter, helpers=helpers), FileReads()
-        window = Window.of(
-            model=ledger,
-            count=adapter.count,
-            paths=paths,
-            recent_files=reads.recent,
-            limits=settings.limits,
-            clock=clock or RealClock(),
-            ids=RandomIds(),
-        )
-        yield Agent(
-            session_id=session_id,
-            model=model,
-            tools=tuple(tools),
-            cwd=cwd,
-            permission_mode=options.permission_mode,
-            paths=paths,
-            options=options,
-            settings=settings,
-            ledger=ledger,
-            gate=Gate(Judge.of(cwd, rules, options.permission_mode), asker),
-            built=tools,
-            tool_session=ToolSession(root=cwd, spill=paths.tool_results, reads=reads),
-            window=window,
-            transcript=transcript,
-            fixed_tokens=round(fixed / BYTES_PER_TOKEN),
-            waiting=waiting,
-            cooldown=CoolDown(settings.limits.fallback_cooldown_s, clock or RealClock()),
-            prefetches=tuple(prefetches),
-            clock=clock or RealClock(),
         )

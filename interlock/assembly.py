@@ -1,122 +1,152 @@
-"""Parts of a session that several services make together; `agent` puts them to use.
+"""Options and settings in, a runnable agent out: the only place that builds all parts.
 
-What a session may do at most (limits, per model), what keeps its conversation inside the window
-(the levels of the context pipeline, and the summaries), its tools, and what it cannot do without.
+Services are strangers to one another and meet here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 
-from attrs import evolve, frozen
-
-from interlock.context.autocompact import Autocompact, Count
-from interlock.context.collapse import Collapses
-from interlock.context.keepsakes import Keepsakes, RecentFiles
-from interlock.context.microcompact import Microcompact
-from interlock.context.pipeline import ContextPipeline
-from interlock.context.result_budget import ResultBudget
-from interlock.context.snip import Snip
-from interlock.context.summary import ModelSummariser
+from interlock.agent import Agent
+from interlock.captioner import captioner
+from interlock.cooldown import CoolDown
 from interlock.errors import UsageError
 from interlock.home import SessionPaths
+from interlock.inbox import Mail, PrefetchSource, Waiting
+from interlock.ledger import Ledger
+from interlock.model import AnthropicModel, preload
 from interlock.model.prices import facts
 from interlock.options import Options
+from interlock.permissions import Asker, Gate, Judge, Rules
+from interlock.prompt import environment_block, system_blocks
+from interlock.sessions import Transcript
 from interlock.settings import Settings
-from interlock.tools import ShellSettings, Sleep, Tool, UnknownTool, built_in, chosen
-from phases.world.limits import Limits
-from phases.world.loop import Loop
-from phases.world.messages import Message
-from phases.world.ports import Clock, Ids, Model, Summarised
-from phases.world.size import tokens_of
-from phases.world.updates import Compaction, Show, Update
+from interlock.tools import (
+    FileReads,
+    ShellSettings,
+    Sleep,
+    Tool,
+    ToolSession,
+    UnknownTool,
+    built_in,
+    chosen,
+)
+from interlock.window import Window
+from interlock.world import RandomIds, RealClock
+from phases.world.messages import Json, encoded
+from phases.world.ports import Clock
+from phases.world.size import BYTES_PER_TOKEN
+
+DEFAULT_MODEL = "claude-sonnet-5-5"
 
 
-def limits_for(models: Iterable[str], settings: Settings) -> Limits:
-    """The limits in force where any of `models` may be asked: what the user set stays as it is.
+@asynccontextmanager
+async def open_agent(
+    options: Options,
+    settings: Settings,
+    *,
+    asker: Asker,
+    environ: Mapping[str, str],
+    clock: Clock | None = None,
+    prefetches: Sequence[PrefetchSource] = (),
+) -> AsyncIterator[Agent]:
+    """Build an agent; closing it ends every process and connection it opened.
 
-    The smallest window and output count: limits are fixed for the prompt, and the fallback model
-    has to read what was made for the first one. A model that nobody knows is taken to be as the
-    defaults say.
+    `clock` takes the place of the real one: for tests, where nobody wants to wait. `prefetches`
+    are asked with each prompt, beside its first request.
+
+    Raises UsageError, with one line that says how to mend it, for what cannot work.
     """
-    limits = settings.limits
-    known = [found for model in models if (found := facts(model)) is not None]
-    if not known:
-        return limits
-    window = min(one.window for one in known)
-    output = min(one.most_output for one in known)
-    wanted = {
-        "context_window": window,
-        "escalated_output_cap": min(output, limits.escalated_output_cap),
-        "default_output_cap": min(output, limits.default_output_cap),
-    }
-    return evolve(
-        limits,
-        **{name: value for name, value in wanted.items() if name not in settings.own_limits},
+    cwd = options.cwd.resolve()
+    if not cwd.is_dir():
+        raise UsageError(f"no such folder: {options.cwd} (--cwd)")
+    model = options.model or settings.model or DEFAULT_MODEL
+    _insist_on_a_key(settings)
+    small = () if settings.small_model is None else (settings.small_model,)
+    _insist_on_prices(options, (model, *options.fallback_models, *small))
+    preload()  # the SDK is slow to import: beside git's answers it costs nothing
+    ids, clock = RandomIds(), clock or RealClock()
+    session_id = options.session_id or ids.new()
+    paths = SessionPaths.of(settings.home, cwd, session_id)
+    rules = Rules.parse(allow=options.allowed_tools, deny=options.disallowed_tools)
+    async with AsyncExitStack() as stack:
+        waiting, reads = Waiting(ids), FileReads()
+        tools = _tools(options, settings, Sleep(Mail(waiting), clock))
+        for tool in tools.values():
+            stack.callback(tool.close)
+        system = system_blocks(options, await environment_block(cwd, now=time.time()))
+        specs = tuple(tool.wire() for tool in tools.values())
+        adapter = _adapter(options, settings, system, specs, clock)
+        helpers = {"summary": captioner(settings, clock)} if small else {}
+        for each in (adapter, *helpers.values()):
+            stack.push_async_callback(each.aclose)
+        transcript = Transcript(
+            paths.transcript,
+            session_id=session_id,
+            cwd=cwd,
+            entrypoint=settings.entrypoint,
+            permission_mode=options.permission_mode.value,
+        )
+        stack.push_async_callback(transcript.aclose)
+        ledger = Ledger(adapter, helpers=helpers)
+        yield Agent(
+            session_id=session_id,
+            model=model,
+            cwd=cwd,
+            paths=paths,
+            waiting=waiting,
+            options=options,
+            settings=settings,
+            ledger=ledger,
+            gate=Gate(Judge.of(cwd, rules, options.permission_mode), asker),
+            built=tools,
+            tool_session=ToolSession(root=cwd, spill=paths.tool_results, reads=reads),
+            transcript=transcript,
+            fixed_tokens=_fixed_tokens(system, specs),
+            cooldown=CoolDown(settings.limits.fallback_cooldown_s, clock),
+            window=Window.of(
+                model=ledger,
+                count=adapter.count,
+                paths=paths,
+                recent_files=reads.recent,
+                limits=settings.limits,
+                clock=clock,
+                ids=ids,
+            ),
+            prefetches=tuple(prefetches),
+            clock=clock,
+        )
+
+
+def _adapter(
+    options: Options,
+    settings: Settings,
+    system: tuple[str, ...],
+    specs: tuple[Mapping[str, Json], ...],
+    clock: Clock,
+) -> AnthropicModel:
+    return AnthropicModel(
+        base_url=settings.base_url,
+        api_key=settings.api_key,
+        auth_token=settings.auth_token,
+        system=system,
+        tools=specs,
+        limits=settings.limits,
+        thinking_budget=settings.max_thinking_tokens or None,
+        raw_events=options.include_partial_messages,
+        clock=clock,
     )
 
 
-@frozen(kw_only=True)
-class Window:
-    """What keeps a session's conversation inside the model's window."""
-
-    pipeline: ContextPipeline
-    collapse: Collapses
-    summariser: ModelSummariser
-    autocompact: Autocompact
-
-    @classmethod
-    def of(
-        cls,
-        *,
-        model: Model,
-        count: Count | None,
-        paths: SessionPaths,
-        recent_files: Callable[[], Sequence[Path]],
-        limits: Limits,
-        clock: Clock,
-        ids: Ids,
-        keepsakes: tuple[Keepsakes, ...] = (),
-    ) -> Window:
-        """`keepsakes` go before the recently read files."""
-        files = RecentFiles(recent_files, limits)
-        summariser = ModelSummariser(
-            model=model, ids=ids, clock=clock, keepsakes=(*keepsakes, files)
-        )
-        collapse = Collapses(paths.folder / "collapses.jsonl")
-        autocompact = Autocompact(summariser, show=_nobody, count=count)
-        levels = (
-            ResultBudget(paths.tool_results),
-            Snip(),
-            Microcompact(clock=clock),
-            collapse,
-            autocompact,
-        )
-        return cls(
-            pipeline=ContextPipeline(levels),
-            collapse=collapse,
-            summariser=summariser,
-            autocompact=autocompact,
-        )
-
-    async def compact(
-        self, loop: Loop, messages: tuple[Message, ...], show: Show, focus: str | None
-    ) -> Summarised:
-        """Summarise these messages by hand, also where autocompact is suspended."""
-        fixed = loop.run.fixed_tokens
-        made = await self.summariser.summarise(loop, messages, trigger="manual", focus=focus)
-        if made.view is not None:
-            before, after = (tokens_of(view, fixed=fixed) for view in (messages, made.view))
-            show(Compaction("manual", before, after))
-        return made
+def _fixed_tokens(system: tuple[str, ...], specs: tuple[Mapping[str, Json], ...]) -> int:
+    """What every request holds before the conversation begins, estimated."""
+    size = sum(len(part.encode()) for part in system) + len(encoded(specs))
+    return round(size / BYTES_PER_TOKEN)
 
 
-def _nobody(update: Update) -> None:
-    """Nobody watches between two prompts."""
-
-
-def tools_for(options: Options, settings: Settings, sleep: Sleep) -> dict[str, Tool]:
+def _tools(options: Options, settings: Settings, sleep: Sleep) -> dict[str, Tool]:
     """The tools on offer. Raises UsageError for a name that no tool has."""
     shell = ShellSettings(
         default_timeout=settings.bash_default_timeout_s,
@@ -130,7 +160,7 @@ def tools_for(options: Options, settings: Settings, sleep: Sleep) -> dict[str, T
         raise UsageError(f"{error} (--tools)") from error
 
 
-def insist_on_a_key(settings: Settings) -> None:
+def _insist_on_a_key(settings: Settings) -> None:
     """Raise UsageError where there are no credentials."""
     if settings.api_key is None and settings.auth_token is None:
         raise UsageError(
@@ -139,7 +169,7 @@ def insist_on_a_key(settings: Settings) -> None:
         )
 
 
-def insist_on_prices(options: Options, models: tuple[str, ...]) -> None:
+def _insist_on_prices(options: Options, models: tuple[str, ...]) -> None:
     """Raise UsageError where a budget in money could not be kept."""
     if options.max_budget_usd is None:
         return

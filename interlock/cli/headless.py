@@ -1,6 +1,6 @@
 """Drive the agent once: one prompt in, updates rendered, one exit code out.
 
-Knows neither how an agent is built (`interlock/agent.py`) nor how updates look (`render`,
+Knows neither how an agent is built (`interlock/assembly.py`) nor how updates look (`render`,
 `stream_json`); it sees to prompt, signals, streams and exit codes.
 """
 
@@ -46,7 +46,7 @@ class Agent(Session, Protocol):
 
 
 class Opener(Protocol):
-    """Builds an agent: `interlock.agent.open_agent`, or a fake of it."""
+    """Builds an agent: `interlock.assembly.open_agent`, or a fake of it."""
 
     def __call__(
         self, options: Options, settings: Settings, *, asker: Asker, environ: Mapping[str, str]
@@ -73,7 +73,7 @@ def run(asked: argparse.Namespace, opener: Opener | None = None) -> int:
     configure(debug=asked.debug or job.settings.debug)
     output = Output()
     if opener is None:
-        from interlock.agent import open_agent
+        from interlock.assembly import open_agent
 
         opener = open_agent
     with redirect_stdout(sys.stderr):  # a stray print of some library is no result

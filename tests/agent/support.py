@@ -13,7 +13,8 @@ import orjson
 from attrs import define, field, frozen
 
 from fsm import Trace, read_trace
-from interlock.agent import Agent, open_agent
+from interlock.agent import Agent
+from interlock.assembly import open_agent
 from interlock.options import Options, PermissionMode
 from interlock.permissions import Asker, NobodyAsks
 from interlock.scripted import Reply, ScriptedServer, SentRequest, stream

@@ -7,10 +7,10 @@ import asyncio
 import pytest
 from attrs import evolve
 
-from interlock.assembly import limits_for
 from interlock.model import AnthropicModel
 from interlock.scripted import ScriptedServer, reply
 from interlock.settings import Settings
+from interlock.window import limits_for
 from phases.world.limits import Limits
 from phases.world.messages import Message
 from phases.world.size import calibration, estimate, tokens_of

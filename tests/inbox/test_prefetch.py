@@ -10,7 +10,8 @@ import anyio
 import pytest
 from attrs import define, evolve, field
 
-from interlock.agent import Agent, open_agent
+from interlock.agent import Agent
+from interlock.assembly import open_agent
 from interlock.inbox import Found, Inbox, Prefetch, Waiting
 from interlock.options import Options, PermissionMode
 from interlock.permissions import NobodyAsks
