@@ -121,23 +121,30 @@ class Gate:
         self._built: dict[str, _Built] = {}
 
     def build(
-        self, request: Request, *, most_output: int | None = None, counting: bool = False
+        self,
+        request: Request,
+        *,
+        most_output: int | None = None,
+        counting: bool = False,
+        adaptive: bool = False,
     ) -> Outgoing:
         """The bytes of a request. Raises HistoryError.
 
         `most_output` is what the model can write at most, where that is known. `counting` makes
-        it a question for the number of its tokens.
+        it a question for the number of its tokens. An `adaptive` model thinks whether it is
+        asked to or not, and takes no budget for it.
         """
         messages = (*self._context, *request.messages) if self._context else request.messages
         # Taken out while it is worked on: after an error, or beside another request of the same
         # purpose, a half-built one must not be found.
-        built = self._built.pop(request.purpose, None) or _Built(thinking=self._budget is not None)
+        thinks = adaptive or self._budget is not None
+        built = self._built.pop(request.purpose, None) or _Built(thinking=thinks)
         _extend(built, messages)
-        thinking = self._budget is not None and not _thoughtless(built.turns)
+        thinking = thinks and (adaptive or not _thoughtless(built.turns))
         if built.thinking is not thinking:
             built = _Built(thinking=thinking)
             _extend(built, messages)
-        body = self._body(request, built, most_output, counting=counting)
+        body = self._body(request, built, most_output, counting=counting, adaptive=adaptive)
         self._built[request.purpose] = built
         return Outgoing(
             body=body,
@@ -147,10 +154,18 @@ class Gate:
         )
 
     def _body(
-        self, request: Request, built: _Built, most_output: int | None, *, counting: bool
+        self,
+        request: Request,
+        built: _Built,
+        most_output: int | None,
+        *,
+        counting: bool,
+        adaptive: bool,
     ) -> bytes:
         cap, thinking = request.max_tokens, b""
-        if built.thinking and self._budget is not None:
+        if adaptive:
+            thinking = b',"thinking":{"type":"adaptive"}'
+        elif built.thinking and self._budget is not None:
             budget = self._budget
             if cap <= budget:
                 cap += budget
