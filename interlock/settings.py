@@ -19,23 +19,6 @@ from interlock.errors import SettingsError
 from interlock.home import home_of
 from phases.world.limits import Limits
 
-# A limit of nothing means "never" for tries and waits, but makes no sense for these.
-_NEVER_ZERO = frozenset(
-    {
-        "context_window",
-        "default_output_cap",
-        "escalated_output_cap",
-        "first_event_s",
-        "stream_idle_s",
-        "request_timeout_s",
-        "tool_output_cap",
-        "max_concurrent_tools",
-        "compact_threshold",
-        "warning_threshold",
-        "max_summary_tries",
-    }
-)
-_SHARES = frozenset({"budget_mark", "compact_threshold", "warning_threshold"})
 _OFF = frozenset({"", "0", "false", "no", "off"})
 
 
@@ -110,11 +93,11 @@ def limits_of(environ: Mapping[str, str]) -> Limits:
         name = _name_set(limit, environ)
         if name is None:
             continue
-        least = 1 if limit.name in _NEVER_ZERO else 0
+        least = 0 if limit.metadata["zero"] else 1
         if hints[limit.name] is int:
             value: int | float | None = read.whole(name, least=least)
         else:
-            value = read.number(name, positive=bool(least), share=limit.name in _SHARES)
+            value = read.number(name, positive=bool(least), share=limit.metadata["share"])
         if value is not None:
             given[limit.name] = value
     limits = Limits(**given)

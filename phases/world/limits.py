@@ -12,22 +12,34 @@ import attrs
 from attrs import frozen
 
 
-def _limit(default: Any, reason: str, env: str | None = None) -> Any:
-    return attrs.field(default=default, metadata={"reason": reason, "env": env})
+def _limit(default: Any, reason: str, env: str | None = None, *, zero: bool = True) -> Any:
+    """A number; without `zero` it makes no sense as nothing (of tries, nothing means never)."""
+    metadata = {"reason": reason, "env": env, "zero": zero, "share": False}
+    return attrs.field(default=default, metadata=metadata)
+
+
+def _share(default: float, reason: str) -> Any:
+    """A share, from 0 to 1."""
+    metadata = {"reason": reason, "env": None, "zero": True, "share": True}
+    return attrs.field(default=default, metadata=metadata)
 
 
 @frozen(kw_only=True)
 class Limits:
     """Times in seconds, sizes in tokens unless the name or the reason says otherwise."""
 
-    context_window: int = _limit(200_000, "tokens; the window of today's models")
+    context_window: int = _limit(200_000, "tokens; the window of today's models", zero=False)
     window_reserve: int = _limit(
         3_000, "tokens kept free below the window: the size of a view is an estimate"
     )
     default_output_cap: int = _limit(
-        8_000, "tokens; a low cap holds reservations down, escalation lifts it when needed"
+        8_000,
+        "tokens; a low cap holds reservations down, escalation lifts it when needed",
+        zero=False,
     )
-    escalated_output_cap: int = _limit(64_000, "tokens; one retry of a truncated answer")
+    escalated_output_cap: int = _limit(
+        64_000, "tokens; one retry of a truncated answer", zero=False
+    )
     max_retries: int = _limit(
         8, "attempts after the first, per model; with the delays below some two minutes"
     )
@@ -45,32 +57,36 @@ class Limits:
         env="CLAUDE_CODE_STOP_HOOK_BLOCK_CAP",
     )
     max_nudges: int = _limit(12, "nudges to use up a token budget in one prompt")
-    budget_mark: float = _limit(0.9, "share of a token budget at which nudging stops")
+    budget_mark: float = _share(0.9, "share of a token budget at which nudging stops")
     small_gain: int = _limit(500, "tokens; two nudges in a row that gained less: stop")
-    first_event_s: float = _limit(120.0, "from request to the first event of the stream")
-    stream_idle_s: float = _limit(90.0, "between events that carry content; pings do not count")
-    request_timeout_s: float = _limit(600.0, "one request as a whole")
-    tool_output_cap: int = _limit(30_000, "characters of a result the model is given")
-    max_concurrent_tools: int = _limit(10, "calls of one reply that run at once")
+    first_event_s: float = _limit(
+        120.0, "from request to the first event of the stream", zero=False
+    )
+    stream_idle_s: float = _limit(
+        90.0, "between events that carry content; pings do not count", zero=False
+    )
+    request_timeout_s: float = _limit(600.0, "one request as a whole", zero=False)
+    tool_output_cap: int = _limit(30_000, "characters of a result the model is given", zero=False)
+    max_concurrent_tools: int = _limit(10, "calls of one reply that run at once", zero=False)
     turn_output_cap: int = _limit(
-        100_000, "characters of all results of one reply; what is over goes into files"
+        100_000, "characters of all results of one reply; what is over goes into files", zero=False
     )
     snip_keep_turns: int = _limit(200, "model calls that a history snip leaves at least")
     microcompact_keep_turns: int = _limit(10, "model calls whose results are never cleared")
-    microcompact_share: float = _limit(
+    microcompact_share: float = _share(
         0.5, "share of the window from which old results are cleared"
     )
-    microcompact_growth: float = _limit(
+    microcompact_growth: float = _share(
         0.2, "share of the window between two clearings: each makes the cached prefix void"
     )
     cache_lifetime_s: float = _limit(
         300.0, "after a longer pause the prompt cache is gone, and clearing costs nothing"
     )
     collapse_keep_turns: int = _limit(10, "model calls whose rounds are never collapsed")
-    collapse_stage_share: float = _limit(
+    collapse_stage_share: float = _share(
         0.6, "share of the window from which collapses of old rounds are prepared"
     )
-    collapse_commit_share: float = _limit(
+    collapse_commit_share: float = _share(
         0.7, "share of the window from which they are put in place; autocompact comes later"
     )
     fallback_cooldown_s: float = _limit(
@@ -78,17 +94,19 @@ class Limits:
     )
     max_sleep_s: float = _limit(3_600.0, "of one call of the Sleep tool")
 
-    compact_threshold: float = _limit(
+    compact_threshold: float = _share(
         0.9, "share of the window, less the room for a summary, from which history is summarised"
     )
-    warning_threshold: float = _limit(
+    warning_threshold: float = _share(
         0.8, "share of the same from which the user is told that this will come"
     )
     summary_reserve: int = _limit(
         20_000, "tokens kept free for writing a summary; an eighth of a window that is small"
     )
     max_summary_tries: int = _limit(
-        4, "requests for one summary, each smaller than the one before; then a cut without a model"
+        4,
+        "requests for one summary, each smaller than the one before; then a cut without a model",
+        zero=False,
     )
     max_summary_retries: int = _limit(2, "attempts after the first of each such request")
     max_compact_failures: int = _limit(
