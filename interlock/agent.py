@@ -54,7 +54,6 @@ from phases.world.limits import Limits
 from phases.world.loop import (
     NEVER_COMPACTED,
     AutoCompactTracking,
-    Features,
     Loop,
     LoopState,
     Run,
@@ -225,7 +224,7 @@ class Agent:
             token_budget=(said and token_budget.asked_for(said[-1].text)) or options.token_budget,
             output_cap=settings.output_cap,
             fixed_tokens=self._fixed_tokens,
-            features=Features(),
+            features=settings.features,
             limits=self._limits,
         )
         state = LoopState.first((*self._messages, *said), context)

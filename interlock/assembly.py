@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from interlock.agent import Agent
 from interlock.captioner import captioner
+from interlock.context.microcompact import context_edits
 from interlock.cooldown import CoolDown
 from interlock.errors import UsageError
 from interlock.home import SessionPaths
@@ -111,7 +112,7 @@ async def open_agent(
                 count=adapter.count,
                 paths=paths,
                 recent_files=reads.recent,
-                limits=settings.limits,
+                settings=settings,
                 clock=clock,
                 ids=ids,
             ),
@@ -136,8 +137,17 @@ def _adapter(
         limits=settings.limits,
         thinking_budget=settings.max_thinking_tokens or None,
         raw_events=options.include_partial_messages,
+        context_management=_edits(settings, specs),
         clock=clock,
     )
+
+
+def _edits(
+    settings: Settings, specs: tuple[Mapping[str, Json], ...]
+) -> Mapping[str, Json] | None:
+    if not settings.features.context_editing:
+        return None
+    return context_edits(settings.limits, [spec["name"] for spec in specs])
 
 
 def _fixed_tokens(system: tuple[str, ...], specs: tuple[Mapping[str, Json], ...]) -> int:

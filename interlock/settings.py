@@ -18,8 +18,10 @@ from attrs import frozen
 from interlock.errors import SettingsError
 from interlock.home import home_of
 from phases.world.limits import Limits
+from phases.world.loop import Features
 
 _OFF = frozenset({"", "0", "false", "no", "off"})
+_ON = frozenset({"1", "true", "yes", "on"})
 
 
 @frozen(kw_only=True)
@@ -29,6 +31,7 @@ class Settings:
     home: Path
     limits: Limits
     own_limits: frozenset[str] = attrs.field(default=frozenset(), eq=False)  # set by the user
+    features: Features = Features()
     api_key: str | None = attrs.field(default=None, repr=False)
     auth_token: str | None = attrs.field(default=None, repr=False)
     base_url: str | None = None
@@ -52,6 +55,7 @@ class Settings:
             own_limits=frozenset(
                 limit.name for limit in attrs.fields(Limits) if _name_set(limit, environ)
             ),
+            features=features_of(environ),
             api_key=read.text("ANTHROPIC_API_KEY"),
             auth_token=read.text("ANTHROPIC_AUTH_TOKEN"),
             base_url=read.url("ANTHROPIC_BASE_URL"),
@@ -110,6 +114,17 @@ def limits_of(environ: Mapping[str, str]) -> Limits:
     return limits
 
 
+def features_of(environ: Mapping[str, str]) -> Features:
+    """The features in force. Raises SettingsError."""
+    read = _Reader(environ)
+    given = {
+        feature.name: value
+        for feature in attrs.fields(Features)
+        if (value := read.switch(f"INTERLOCK_{feature.name.upper()}")) is not None
+    }
+    return Features(**given)
+
+
 @frozen
 class _Reader:
     environ: Mapping[str, str]
@@ -150,6 +165,14 @@ class _Reader:
                 wanted = "0 or a number above it"
             raise SettingsError(name, f"is {_quoted(text)}", f"set {wanted}, or unset it")
         return value
+
+    def switch(self, name: str) -> bool | None:
+        text = self.text(name)
+        if text is None:
+            return None
+        if text.lower() not in _ON | _OFF:
+            raise SettingsError(name, f"is {_quoted(text)}", "set on or off, or unset it")
+        return text.lower() in _ON
 
     def milliseconds(self, name: str, default_s: float) -> float:
         value = self.whole(name, least=1)

@@ -70,13 +70,13 @@ class Window:
         count: Count | None,
         paths: SessionPaths,
         recent_files: Callable[[], Sequence[Path]],
-        limits: Limits,
+        settings: Settings,
         clock: Clock,
         ids: Ids,
         keepsakes: tuple[Keepsakes, ...] = (),
     ) -> Window:
         """`keepsakes` go before the recently read files."""
-        files = RecentFiles(recent_files, limits)
+        files = RecentFiles(recent_files, settings.limits)
         summariser = ModelSummariser(
             model=model, ids=ids, clock=clock, keepsakes=(*keepsakes, files)
         )
@@ -85,7 +85,7 @@ class Window:
         levels = (
             ResultBudget(paths.tool_results),
             Snip(),
-            Microcompact(clock=clock),
+            Microcompact(clock=clock, cached=settings.features.context_editing),
             collapse,
             autocompact,
         )

@@ -92,7 +92,7 @@ def mended_of(message: Message, *, parent: str | None) -> Entry:
         "source": message.source,
         "isMeta": False,
         "level": "info",
-        "content": "A block that the model's server refused was replaced by a note",
+        "content": "A message was mended before it was sent; this one stands in its place",
         "message": body,
     }
     if message.role == "assistant":

@@ -40,7 +40,7 @@ class Continue:
 
 @frozen(kw_only=True)
 class Features:
-    """What this run may do; fixed at entry."""
+    """What this run may do; fixed at entry. Each is a setting: `INTERLOCK_<NAME>`, on or off."""
 
     output_cap: bool = True  # low default cap, escalated once
     reactive_compact: bool = True
@@ -48,6 +48,7 @@ class Features:
     result_budget: bool = True
     snip: bool = False  # forgets for good; the other levels nearly always suffice
     microcompact: bool = True
+    context_editing: bool = False  # microcompact done by the server, where it offers that
     collapse: bool = True
     autocompact: bool = True
 

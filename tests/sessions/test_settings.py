@@ -6,10 +6,12 @@ from pathlib import Path
 
 import attrs
 import pytest
+from attrs import evolve
 
 from interlock.errors import SettingsError
 from interlock.settings import Settings, env_names, limits_of
 from phases.world.limits import Limits
+from phases.world.loop import Features
 
 
 def test_an_empty_environment_gives_the_defaults() -> None:
@@ -112,3 +114,14 @@ def test_a_bad_value_is_one_line_that_says_what_where_and_how_to_mend_it(
 
 def test_an_empty_value_is_no_value() -> None:
     assert limits_of({"INTERLOCK_MAX_RETRIES": " "}) == Limits()
+
+
+def test_each_feature_is_a_switch() -> None:
+    settings = Settings.of({"INTERLOCK_SNIP": "on", "INTERLOCK_COLLAPSE": "off"})
+
+    assert settings.features == evolve(Features(), snip=True, collapse=False)
+
+
+def test_a_switch_that_is_neither_on_nor_off_is_refused() -> None:
+    with pytest.raises(SettingsError, match="INTERLOCK_SNIP is 'maybe'; set on or off"):
+        Settings.of({"INTERLOCK_SNIP": "maybe"})
