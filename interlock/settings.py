@@ -31,7 +31,7 @@ class Settings:
     home: Path
     limits: Limits
     own_limits: frozenset[str] = attrs.field(default=frozenset(), eq=False)  # set by the user
-    features: Features = Features()
+    features: Features = attrs.field(factory=Features)
     api_key: str | None = attrs.field(default=None, repr=False)
     auth_token: str | None = attrs.field(default=None, repr=False)
     base_url: str | None = None
