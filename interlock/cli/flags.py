@@ -27,6 +27,7 @@ commands:
   replay RUN...            take every recorded decision again
   diagram [MACHINE]        draw the machine (--format mermaid|table, --check)
   check                    prove the laws of the loop, print its bounds
+  config show              every number and switch, where it comes from, and why
   demo                     a whole session against a scripted model, without a key
 
 RUN is a run id, a session id, the beginning of one, a path, or: last

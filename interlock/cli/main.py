@@ -65,6 +65,10 @@ def _dispatch(arguments: list[str], opener: Opener | None) -> int:
         from interlock.cli import looking
 
         return looking.run(command, arguments[1:])
+    if command == "config":
+        from interlock.cli import config
+
+        return config.run(arguments[1:])
     if command == "demo":
         from interlock.demo import run as demo
 
