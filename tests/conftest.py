@@ -6,6 +6,7 @@ under its `tmp_path`, whichever process wrote it.
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ COVERAGE = Coverage()
 
 def pytest_configure() -> None:
     observers.append(COVERAGE.saw)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # Started in the background of a shell: the commands under test would inherit deafness.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_runtest_teardown(item: pytest.Item) -> None:

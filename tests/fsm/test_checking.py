@@ -246,7 +246,7 @@ def broken(loop: Door, outcome: Knocked) -> Any:
         ({"guards": (oil_left, broken)}, "guard broken"),
         ({"reducer": broken}, "reducer broken"),
     ],
-    ids=str,
+    ids=["guard", "reducer"],
 )
 def test_a_guard_or_reducer_that_raises_is_found(changes: dict[str, Any], who: str) -> None:
     verdict = checked(changed("oiled", **changes))

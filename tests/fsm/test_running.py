@@ -101,7 +101,7 @@ def broken(machine: Machine[Any], **changes: Any) -> Machine[Any]:
     return machine.with_edges([Edge(**fields), *others])
 
 
-@pytest.mark.parametrize("changes", [{"guards": (burns,)}, {"reducer": burns}], ids=str)
+@pytest.mark.parametrize("changes", [{"guards": (burns,)}, {"reducer": burns}], ids=",".join)
 def test_a_guard_or_reducer_that_raises_leaves_the_machine_where_it_was(
     changes: dict[str, Any],
 ) -> None:
