@@ -91,7 +91,7 @@ async def _serve(asked: argparse.Namespace) -> None:
             "counts": len(server.counts),
             "summaries": model.summaries,
             "largest": model.largest,
-            "refused": [one for one in server.verdict()],
+            "refused": server.verdict(),
         }
         print(json.dumps(seen), flush=True)
 

@@ -62,13 +62,16 @@ def outcome(type_name: str, payload: Json, known: Loop | None = None) -> Outcome
     kind = _OUTCOMES.get(type_name)
     if kind is None:
         raise ValueError(f"no outcome is called {type_name}")
-    said = dict(payload)
-    if isinstance(said.get("view"), dict):
-        base = None if known is None else _base(kind, known)
-        if base is None or len(base) != said["view"]["of"]:
-            raise ValueError(f"the view of this {type_name} rests on another loop")
-        said["view"] = [_converter.unstructure(each) for each in _whole(said["view"]["is"], base)]
-    return _structured(said, kind)
+    shared = payload.get("view") if isinstance(payload, dict) else None
+    if not isinstance(shared, dict):
+        return _structured(payload, kind)
+    base = None if known is None else _base(kind, known)
+    if base is None or len(base) != shared["of"]:
+        raise ValueError(f"the view of this {type_name} rests on another loop")
+    # Without its view first, as in `payload`: what it shares with the loop is there already.
+    bare: Any = _structured(payload | {"view": []}, kind)
+    made: Outcome = evolve(bare, view=tuple(_whole(shared["is"], base)))
+    return made
 
 
 def start(loop: Loop) -> Json:
@@ -95,6 +98,21 @@ def steps_of(trace: Trace, machine: Machine[Loop] = LOOP) -> Iterator[tuple[Reco
             loop = decide(machine, State(record.source), loop, told).after
         except Exception:  # a guard or reducer under change may raise anything; replay says so
             return
+
+
+def loops_of(trace: Trace, machine: Machine[Loop] = LOOP) -> Iterator[tuple[Record, Loop, Loop]]:
+    """Each record with the loop before it and the one after, messages blank.
+
+    Raises ValueError, also where `machine` decides otherwise than the record says.
+    """
+    loop = loop_from(trace.header.start)
+    for record in trace:
+        told = outcome(record.outcome, record.payload, loop)
+        step = decide(machine, State(record.source), loop, told)
+        if step.edge.destination.value != record.destination:
+            raise ValueError(f"step {record.sequence} would not lead to {record.destination}")
+        yield record, loop, step.after
+        loop = step.after
 
 
 def changes(before: Loop, after: Loop) -> dict[str, Json]:

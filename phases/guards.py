@@ -32,6 +32,7 @@ def failed_for_now(loop: Loop, outcome: Streamed) -> bool:
 
 
 def attempts_left(loop: Loop, outcome: object) -> bool:
+    """The request may be made once more to this model."""
     return loop.spent.attempts < loop.run.limits.max_retries
 
 
@@ -51,6 +52,7 @@ def block_refused(loop: Loop, outcome: Streamed) -> bool:
 
 
 def mends_left(loop: Loop, outcome: object) -> bool:
+    """Another block may be taken out in this turn."""
     return loop.spent.mends < loop.run.limits.max_mends
 
 
@@ -61,6 +63,7 @@ def needs_follow_up(loop: Loop, outcome: object) -> bool:
 
 
 def hook_says_stop(loop: Loop, outcome: ToolsRan) -> bool:
+    """A hook in tool work wants the run to end."""
     return outcome.hook_stopped is not None
 
 

@@ -10,11 +10,13 @@ _WHOLE = ("end_turn", "stop_sequence")
 
 
 def prompt_too_long_withheld(loop: Loop, outcome: object) -> bool:
+    """The server refused the request for its length; the caller has not been told yet."""
     failure = loop.now.withheld
     return failure is not None and failure.kind is FailureKind.PROMPT_TOO_LONG
 
 
 def media_error_withheld(loop: Loop, outcome: object) -> bool:
+    """The server refused an image or document for its size."""
     failure = loop.now.withheld
     return failure is not None and failure.kind is FailureKind.MEDIA_TOO_LARGE
 
@@ -26,6 +28,7 @@ def window_exceeded(loop: Loop, outcome: object) -> bool:
 
 
 def compaction_may_help(loop: Loop, outcome: object) -> bool:
+    """Too much content was the cause: a summary in its place may fit."""
     return (
         prompt_too_long_withheld(loop, outcome)
         or media_error_withheld(loop, outcome)
@@ -34,6 +37,7 @@ def compaction_may_help(loop: Loop, outcome: object) -> bool:
 
 
 def collapses_staged(loop: Loop, outcome: object) -> bool:
+    """Collapses of old rounds are prepared and could be put in place."""
     return loop.now.staged > 0
 
 
@@ -49,10 +53,12 @@ def reactive_compact_left(loop: Loop, outcome: object) -> bool:
 
 
 def something_committed(loop: Loop, outcome: Drained) -> bool:
+    """The drain put at least one collapse in place."""
     return outcome.committed > 0
 
 
 def compacted(loop: Loop, outcome: Compacted) -> bool:
+    """There is a view that stands for the old one."""
     return outcome.view is not None
 
 
@@ -72,15 +78,18 @@ def can_escalate(loop: Loop, outcome: object) -> bool:
 
 
 def recoveries_left(loop: Loop, outcome: object) -> bool:
+    """It may be asked to go on once more in this turn."""
     return loop.state.max_output_tokens_recovery_count < loop.run.limits.max_recoveries
 
 
 def turn_paused(loop: Loop, outcome: object) -> bool:
+    """The server paused a long turn and wants it sent back."""
     reply = loop.now.reply
     return reply is not None and reply.stop_reason == "pause_turn"
 
 
 def pauses_left(loop: Loop, outcome: object) -> bool:
+    """A paused turn may be sent back once more."""
     return loop.spent.pauses < loop.run.limits.max_pauses
 
 
@@ -91,10 +100,12 @@ def answer_not_whole(loop: Loop, outcome: object) -> bool:
 
 
 def hook_prevented(loop: Loop, outcome: HooksRan) -> bool:
+    """A stop hook forbids going on."""
     return outcome.prevented is not None
 
 
 def hook_blocked(loop: Loop, outcome: HooksRan) -> bool:
+    """A stop hook sends the model back to work."""
     return bool(outcome.blocking_errors)
 
 
@@ -121,4 +132,5 @@ def still_productive(loop: Loop, outcome: object) -> bool:
 
 
 def nudges_left(loop: Loop, outcome: object) -> bool:
+    """It may be nudged once more in this prompt."""
     return loop.spent.nudges < loop.run.limits.max_nudges

@@ -23,8 +23,9 @@ FORMATS = ("text", "json", "stream-json")
 _EPILOG = """\
 commands:
   trace RUN [--json]       what a run did, edge by edge
-  explain RUN --step N     why it took that edge and none of the others
+  explain RUN [--step N]   why it went that way: the whole run, or one edge and all others
   replay RUN...            take every recorded decision again
+  context RUN              what filled the window at its end, what made room before
   diagram [MACHINE]        draw the machine (--format mermaid|table, --check)
   check                    prove the laws of the loop, print its bounds
   config show              every number and switch, where it comes from, and why

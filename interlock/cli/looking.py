@@ -1,5 +1,5 @@
-"""The commands that look at recorded runs and at the machine: trace, explain, replay, diagram,
-check. Each reads files and prints; none talks to a model.
+"""The commands that look at recorded runs and at the machine: trace, explain, replay, context,
+diagram, check. Each reads files and prints; none talks to a model.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from fsm import FsmError, Trace, digest, read_trace
+from fsm import FsmError, Record, Trace, digest, read_trace
 from interlock.cli.flags import Parser, decoded
 from interlock.cli.main import complain
-from interlock.cli.story import story_of
+from interlock.cli.story import ending_of, facts_of, story_of
 from interlock.errors import InterlockError, UsageError
 from interlock.home import home_of
 from interlock.sessions.runs import RunFile, find_runs, one_run
@@ -35,7 +35,7 @@ def run(command: str, argv: Sequence[str]) -> int:
         raise InterlockError(str(error)) from error
 
 
-# --- trace, explain, replay ------------------------------------------------------------------
+# --- trace, explain, replay, context ---------------------------------------------------------
 
 
 def _trace_flags(parser: Parser) -> None:
@@ -57,25 +57,64 @@ def _trace(asked: object) -> int:
 
 def _explain_flags(parser: Parser) -> None:
     parser.add_argument("run", metavar="RUN")
-    parser.add_argument("--step", type=int, required=True, metavar="N", help="as in `trace`")
+    parser.add_argument(
+        "--step",
+        type=int,
+        metavar="N",
+        help="one step, as numbered by `trace`; else the whole run",
+    )
 
 
 def _explain(asked: object) -> int:
     from fsm.explain import explain, render
+    from fsm.narrate import narrate
     from interlock.machines import MACHINES
 
     found = one_run(_home(), _name(asked, "run"), Path.cwd())
     trace = read_trace(found.path)
-    wanted = int(getattr(asked, "step", 0))
+    machine = MACHINES.get(trace.header.machine)
+    if machine is None:
+        raise UsageError(
+            f"run {found.run_id} is of a machine unknown here: {trace.header.machine}"
+        )
+    wanted: int | None = getattr(asked, "step", None)
+    if wanted is not None:
+        print(render(explain(machine, _record(trace, wanted, found))), end="")
+        return 0
+    print(f"run {found.run_id}, {ending_of(trace)}")
+    for paragraph in narrate(machine, trace, facts_of):
+        print(f"\n{paragraph}")
+    _tell_damage(trace)
+    return 0
+
+
+def _record(trace: Trace, wanted: int, found: RunFile) -> Record:
     record = next((each for each in trace if each.sequence == wanted), None)
     if record is None:
         last = trace[-1].sequence if len(trace) else None
         most = "it has no steps" if last is None else f"its steps are 0 to {last}"
         raise UsageError(f"run {found.run_id} has no step {wanted}: {most}")
-    machine = MACHINES.get(trace.header.machine)
-    if machine is None:
-        raise UsageError(f"run {found.run_id} is of a machine unknown here: {record.machine}")
-    print(render(explain(machine, record)), end="")
+    return record
+
+
+def _context_flags(parser: Parser) -> None:
+    parser.add_argument("run", metavar="RUN")
+
+
+def _context(asked: object) -> int:
+    from interlock.cli.context import told
+    from interlock.table import LOOP
+
+    found = one_run(_home(), _name(asked, "run"), Path.cwd())
+    trace = read_trace(found.path)
+    if trace.header.machine != LOOP.name:
+        raise UsageError(f"{found.path}: a trace of {trace.header.machine}, not of {LOOP.name}")
+    try:
+        for line in told(trace, found):
+            print(line)
+    except ValueError as error:
+        raise UsageError(f"{found.path}: {error}") from error
+    _tell_damage(trace)
     return 0
 
 
@@ -223,6 +262,7 @@ _COMMANDS: Mapping[str, tuple[Callable[[Parser], None], Callable[[object], int]]
     "trace": (_trace_flags, _trace),
     "explain": (_explain_flags, _explain),
     "replay": (_replay_flags, _replay),
+    "context": (_context_flags, _context),
     "diagram": (_diagram_flags, _diagram),
     "check": (_check_flags, _check),
 }

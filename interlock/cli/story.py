@@ -23,16 +23,18 @@ def _lines(trace: Trace, found: RunFile) -> Iterator[str]:
     when = f", {_moment(began)}" if len(trace) else ""
     yield f"run {found.run_id}{session}{when}"
     for record in trace:
-        told = "  ".join(part for part in (_facts(record), _why(record)) if part)
+        told = "  ".join(part for part in (facts_of(record), _why(record)) if part)
         way = f"{record.source:<{_STATE}} -> {record.destination:<{_STATE - 8}}"
         yield f"{record.sequence:>4} {record.time - began:>8.2f}  {way}  {told}".rstrip()
-    ending = trace.ending
+    yield ending_of(trace)
+
+
+def ending_of(trace: Trace) -> str:
+    """How long the run is, and how it ended."""
     steps = f"{len(trace)} step{'' if len(trace) == 1 else 's'}"
-    if ending is None:
-        yield f"{steps}; not over: the trace stops at {trace.path[-1]}"
-    else:
-        took = trace[-1].time - began
-        yield f"{steps} in {took:.2f} s; ended: {ending}"
+    if trace.ending is None:
+        return f"{steps}; not over: the trace stops at {trace.path[-1]}"
+    return f"{steps} in {trace[-1].time - trace[0].time:.2f} s; ended: {trace.ending}"
 
 
 def _why(record: Record) -> str:
@@ -42,7 +44,8 @@ def _why(record: Record) -> str:
     return f"{guards}: {record.reason}" if guards else str(record.reason)
 
 
-def _facts(record: Record) -> str:
+def facts_of(record: Record) -> str:
+    """What its outcome said, in a few words."""
     payload = record.payload if isinstance(record.payload, Mapping) else {}
     match record.outcome:
         case "Streamed":

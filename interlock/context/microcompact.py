@@ -54,7 +54,7 @@ class Microcompact:
             return Trimmed(messages=messages)
         end = recent(messages, room.loop.run.limits.microcompact_keep_turns)
         start = self._done if same_until(self._last, messages) >= self._done else 0
-        changed = self._cleared(messages, start, end)
+        changed = cleared(messages, start, end, self._tools)
         self._done = max(start, end)
         left = messages
         freed = 0
@@ -87,17 +87,21 @@ class Microcompact:
         before, self._asked_at = self._asked_at, self._clock.time()
         return before is not None and self._asked_at - before > limits.cache_lifetime_s
 
-    def _cleared(self, messages: Sequence[Message], start: int, end: int) -> dict[int, Message]:
-        calls: dict[str, ToolUse] = {}
-        changed: dict[int, Message] = {}
-        for at in range(start, end):
-            message = messages[at]
-            calls.update((call.id, call) for call in message.calls if call.name in self._tools)
-            if message.role == "user" and any(_answer(block, calls) for block in message.content):
-                content = tuple(_forgotten(block, calls) for block in message.content)
-                if content != message.content:
-                    changed[at] = evolve(message, content=content)
-        return changed
+
+def cleared(
+    messages: Sequence[Message], start: int, end: int, tools: Set[str] = RERUNNABLE
+) -> dict[int, Message]:
+    """Those between `start` and `end` that change where old outputs of `tools` are forgotten."""
+    calls: dict[str, ToolUse] = {}
+    changed: dict[int, Message] = {}
+    for at in range(start, end):
+        message = messages[at]
+        calls.update((call.id, call) for call in message.calls if call.name in tools)
+        if message.role == "user" and any(_answer(block, calls) for block in message.content):
+            content = tuple(_forgotten(block, calls) for block in message.content)
+            if content != message.content:
+                changed[at] = evolve(message, content=content)
+    return changed
 
 
 def context_edits(limits: Limits, offered: Iterable[str]) -> Mapping[str, Json]:

@@ -86,6 +86,9 @@ class Captions:
         return evolve(cost, text=known.text)
 
     async def _make(self, job: str, request: Request) -> None:
+        if self.interrupt.requested:  # since `start`: no further request leaves (law 10)
+            del self._jobs[job]
+            return
         text = None
         try:
             text = await self._asked(request)
@@ -96,7 +99,9 @@ class Captions:
             known.text = text  # until `collect` asks for it
             return
         del self._jobs[job]
-        if text is not None and not self.interrupt.requested:
+        # The run may just have told its end: the cancellation of this task is then on its way.
+        over = self.interrupt.requested or self.tasks.cancel_scope.cancel_called
+        if text is not None and not over:
             self.show(Notice("info", text))
 
     async def _asked(self, request: Request) -> str | None:

@@ -7,7 +7,7 @@ be read is left out and told in `damage`; the last complete entry in file order 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import groupby
 from pathlib import Path
 from typing import IO, Any
@@ -76,6 +76,23 @@ def read(path: Path) -> Reading:
         known=frozenset(groups.values()),
         damage=tuple(damage),
     )
+
+
+def find(path: Path, ids: Set[str]) -> dict[str, Message]:
+    """The messages with these ids, wherever they stand, also before a compaction.
+
+    What is not there is left out. Raises TranscriptError if there is none to be read.
+    """
+    damage: list[str] = []
+    try:
+        with path.open("rb") as file:
+            rows = _index(file, path.name, damage)
+            wanted = [row for row in rows.values() if row.group in ids or row.uuid in ids]
+            groups = {row.uuid: row.group for row in rows.values()}
+            found = list(_decoded(file, wanted, groups, path.name, damage))
+    except OSError as error:
+        raise TranscriptError(str(path), f"cannot be read: {error.strerror or error}") from error
+    return {message.id: message for message in found}
 
 
 # --- first pass: where everything lies -------------------------------------------------------

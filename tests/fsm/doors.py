@@ -130,6 +130,7 @@ def tries_left(loop: Door, outcome: object) -> bool:
 
 
 def keys_left(loop: Door, outcome: object) -> bool:
+    """Each key is tried once a day."""
     return loop.keys < loop.keys_cap
 
 
@@ -146,6 +147,7 @@ def another_try(loop: Door, outcome: Knocked) -> Door:
 
 
 def another_key(loop: Door, outcome: Knocked) -> Door:
+    """Take the next key, and knock again as often."""
     return evolve(loop, keys=loop.keys + 1, tries=0)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fsm import Machine, Record, TraceError, record_of
-from fsm.explain import explain, render
+from fsm.explain import change, explain, render
 from tests.fsm.doors import (
     DOOR,
     TURNSTILE,
@@ -45,16 +45,19 @@ def test_the_whole_story_of_a_step() -> None:
     assert render(explain(DOOR, record)) == (
         "#7 knocking, told Knocked, went to ready (another_key)\n"
         "    taken because keys_left held\n"
+        "      True   keys_left: Each key is tried once a day.\n"
         "  before it stood\n"
         "    called_away: passed over because guard called was False\n"
+        "      False  called: `outcome.called`\n"
         "    went_in: passed over because guard invited was False\n"
+        "      False  invited: `outcome.answer == 'come in'`\n"
         "    waiting.pause (another_try): passed over because guard tries_left was False, "
         "although silent held\n"
-        "  after it stand\n"
-        "    ready (oiled): not looked at: an earlier edge was taken\n"
-        "    ready (next_day): not looked at: an earlier edge was taken\n"
-        "    gave_up: not looked at: an earlier edge was taken\n"
-        "  what changed\n"
+        "      True   silent: `outcome.answer == 'silence'`\n"
+        "      False  tries_left: `loop.tries < loop.tries_cap`\n"
+        "  after it stand, not looked at because an earlier edge was taken\n"
+        "    ready (oiled), ready (next_day), gave_up\n"
+        "  what changed (Take the next key, and knock again as often.)\n"
         "    tries: 1 -> 0\n"
         "    notes: 2 added (n4, n5), 9 in all\n"
     )
@@ -66,6 +69,23 @@ def test_a_change_of_another_shape_is_told_as_it_is() -> None:
     )
 
     assert "    note: wet\n    n: 2 in all\n" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ([None, "late"], "now late"),
+        (["late", None], "no longer late"),
+        ([False, True], "now True"),
+        ([0.1, 0.30000000000000004], "0.1 -> 0.3"),
+        ([{"why": "late", "try": 1}, None], "no longer why late, try 1"),
+        ({"added": ["n7"], "removed": 2, "count": 1}, "1 added (n7), 2 removed, 1 in all"),
+        ({"added": [], "removed": 3, "count": 0}, "3 removed, none left"),
+        ({"added": list("abcde"), "count": 5}, "5 added (a, b, c, d, …), 5 in all"),
+    ],
+)
+def test_what_changed_is_told_in_words(value: object, words: str) -> None:
+    assert change(value) == words
 
 
 def test_an_edge_that_is_left_over_is_taken_because_no_other_would_have_it() -> None:

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 
 from interlock.errors import TranscriptError
-from interlock.sessions import Transcript, read, read_messages
+from interlock.sessions import Transcript, find, read, read_messages
 from phases.world.messages import Kind, Message, Opaque, Text, ToolResult, ToolUse
-from tests.sessions.conversations import histories, prompt, reply, uuid
+from tests.sessions.conversations import histories, prompt, reply, summary, uuid
 
 
 @settings(deadline=None)
@@ -44,6 +44,22 @@ def test_a_file_cut_anywhere_gives_a_beginning_of_the_history(
             got = [message.id for message in read_messages(path)]
             assert got == [message.id for message in history][: len(got)]
         transcript.close()
+
+
+@settings(deadline=None, max_examples=30)
+@given(histories())
+def test_a_message_is_found_by_its_id_also_before_a_compaction(
+    history: tuple[Message, ...],
+) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "x.jsonl"
+        transcript = Transcript(path, session_id=uuid(0), cwd=Path(folder))
+        asyncio.run(transcript.record(history))
+        asyncio.run(transcript.record((summary(9_999),)))
+        transcript.close()
+
+        for message in history:
+            assert find(path, {message.id, "not there"}) == {message.id: message}
 
 
 def written(path: Path, *lines: dict[str, Any] | bytes) -> Path:

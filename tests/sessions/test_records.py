@@ -19,7 +19,7 @@ from phases.world.limits import Limits
 from phases.world.loop import Features, Loop, LoopState, Reply, Run, ToolUseContext
 from phases.world.messages import Message, Text, Thinking
 from phases.world.outcomes import Outcome, Prepared, Streamed, ToolsRan
-from phases.world.states import ENDINGS
+from phases.world.states import ENDINGS, State
 from tests.sessions.conversations import call, prompt, reply, result, summary
 
 
@@ -237,6 +237,32 @@ def test_a_recorded_run_replays() -> None:
     )
 
     assert (replayed.divergence, replayed.steps) == (None, len(trace))
+
+
+def test_a_trace_gives_back_the_loops_it_went_through() -> None:
+    steps = turn(fresh())
+
+    walked = list(records.loops_of(recorded(steps)))
+
+    def seen(loop: Loop) -> object:
+        views = (loop.state.messages, loop.now.view, loop.now.results)
+        return (
+            [[message.id for message in view] for view in views],
+            loop.spent,
+            loop.state.transition,
+        )
+
+    assert [(seen(before), seen(after)) for _, before, after in walked] == [
+        (seen(step.before), seen(step.after)) for step in steps
+    ]
+
+
+def test_a_trace_that_was_decided_otherwise_gives_no_loops() -> None:
+    trace = recorded(turn(fresh()))
+    bent = evolve(trace.records[3], destination=State.COMPLETED.value)
+
+    with pytest.raises(ValueError, match="step 3 would not lead to completed"):
+        list(records.loops_of(evolve(trace, records=(*trace.records[:3], bent))))
 
 
 def test_a_trace_grows_with_the_run_and_not_with_its_square() -> None:
