@@ -26,8 +26,8 @@ HEAD = "Summary of what happened since:"
 CLOSING = "Go on with the task where the summary ends. Do not mention the summary."
 _USER = "[user] "  # how each of the user's requests begins
 _OLDER = "[older messages of the user are left out]"
-# Shares of the room that a compaction may fill; half of it at least is for what comes next.
-_REQUESTS, _OPEN, _KEEPSAKES, _NEWEST, _EARLIER = 0.2, 0.4, 0.15, 0.3, 0.2
+# Shares of the room that a compaction may fill; they need not all be filled at once.
+_REQUESTS, _OPEN, _KEEPSAKES, _NEWEST, _EARLIER = 0.2, 0.7, 0.15, 0.3, 0.2
 
 
 @frozen(kw_only=True)
@@ -60,18 +60,13 @@ class Parted:
     open: Messages
 
 
-def parted(view: Messages, most: int) -> Parted:
-    """Keep what the user said last and nobody answered, unless it is over `most` tokens.
-
-    Alone it is no open prompt but all there is: then it is what has to become smaller.
-    """
+def parted(view: Messages) -> Parted:
+    """Keep what the user said last and nobody answered: nothing may be cut out of that."""
     at = len(view)
     while at and _is_words(view[at - 1]):
         at -= 1
     if not at or view[at - 1].role == "user":  # behind results or a summary, the prompt alone
         at = next((n for n in range(at, len(view)) if view[n].kind is Kind.PROMPT), len(view))
-    if at == 0 or weight(view[at:]) > most:
-        at = len(view)
     return Parted(view[:at], view[at:])
 
 

@@ -111,7 +111,12 @@ class ModelSummariser:
             why = "there is nothing to summarise" if not view else _fixed_is_too_large(loop)
             return Summarised(view=None, problem=why)
         shares, bill = Shares.of(room, loop.run.limits.keepsake_budget), _Bill()
-        parts = parted(view, shares.open)
+        parts = parted(view)
+        if weight(parts.open) > (shares.open if parts.past else shares.requests):
+            # Cut, it would be answered as if it were whole.
+            return Summarised(view=None, problem=_prompt_is_too_large(loop, parts.open))
+        if not parts.past:  # no open prompt but all there is: it stands in the summary, whole
+            parts = Parted(view, ())
         said = await self._written(loop, view if media else without_media(view), focus, bill)
         if isinstance(said, _Unwritten) and _can_wait(said, trigger):
             return Summarised(view=None, problem=said.why, cost=bill.cost, tokens=bill.tokens)
@@ -244,6 +249,13 @@ def _judged(answer: Replied | Failed) -> str | _Unwritten:
     if reason not in ("end_turn", "stop_sequence", "tool_use"):
         return _Unwritten(f"the summary is not whole (stop_reason {reason})")
     return text
+
+
+def _prompt_is_too_large(loop: Loop, prompt: Messages) -> str:
+    return (
+        f"the last prompt alone takes about {weight(prompt):,} tokens, and the window of "
+        f"{loop.run.limits.context_window:,} has to hold the answer too"
+    )
 
 
 def _fixed_is_too_large(loop: Loop) -> str:

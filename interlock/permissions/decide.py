@@ -87,7 +87,7 @@ class Judge:
         if outside:
             return _ask(f"{outside[0]} lies outside the working folder {self.folders[0]}")
         if question.command is not None:
-            if harmless(question.command, question.cwd, self.folders, not self._hides_something):
+            if harmless(question.command, question.cwd, self.folders):
                 return Decision(verdict=Verdict.ALLOW, reason="the command only looks")
             return _ask("commands need approval")
         if not question.effects:
@@ -109,10 +109,6 @@ class Judge:
             if path.is_relative_to(folder)
             for part in path.relative_to(folder).parts
         )
-
-    @property
-    def _hides_something(self) -> bool:
-        return any(rule.tool in READERS for rule in self.rules.deny)
 
 
 def _ask(reason: str) -> Decision:

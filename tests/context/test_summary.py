@@ -338,16 +338,31 @@ def test_an_open_call_goes_with_its_thinking_and_its_result() -> None:
 def test_words_of_a_hook_behind_an_answer_stay() -> None:
     view = (*rounds(1), says("done"), user("tests fail", kind=Kind.NOTE))
 
-    assert parted(view, 1_000).open == view[-1:]
+    assert parted(view).open == view[-1:]
 
 
-def test_a_prompt_that_fills_half_the_window_is_no_longer_kept_as_it_is() -> None:
-    view = (*rounds(1), says("done"), user("z" * 400_000))
+def test_a_prompt_that_fills_most_of_the_window_is_not_cut_but_refused() -> None:
+    view = (*rounds(1), says("done"), user("z" * 500_000))
 
     made = summarised(view, writes("s"))
 
-    assert len(made.view) == 1
-    assert weight(made.view) < 60_000
+    assert made.outcome.view is None
+    assert "the last prompt alone takes about 142," in (made.outcome.problem or "")
+    assert made.model.requests == []
+
+
+def test_a_prompt_that_fits_beside_a_summary_stays_word_for_word() -> None:
+    view = (*rounds(1), says("done"), user("z" * 300_000))
+
+    made = summarised(view, writes("s"))
+
+    assert made.view[-1] is view[-1]
+
+
+def test_a_first_prompt_too_large_for_a_summary_is_refused_too() -> None:
+    made = summarised((user("z" * 300_000),), writes("s"))
+
+    assert made.outcome.view is None
 
 
 def test_media_that_were_the_cause_are_left_out_for_good() -> None:
@@ -438,7 +453,7 @@ def test_every_version_and_every_stand_in_is_a_history_that_the_server_takes(
         assert person_said(version) == person_said(view)
     for room in (100, 1_000, 50_000):
         shares = Shares.of(room)
-        parts = parted(view, shares.open)
+        parts = parted(view)
         local = local_cut(parts.past, "why", shares, media=True)
         summary = summary_message(SequentialIds().new(), local.left_out, local.words, shares)
         assert refused((summary, *local.newest, *parts.open), book) == ()
