@@ -20,6 +20,7 @@ from interlock import records, token_budget
 from interlock.context.autocompact import by_hand, fixed_part_warning
 from interlock.cooldown import CoolDown
 from interlock.drive import Finished, Ports, drive
+from interlock.errors import TranscriptError
 from interlock.home import SessionPaths
 from interlock.inbox import (
     Captions,
@@ -64,6 +65,10 @@ from phases.world.ports import Clock, ToolSummaries
 from phases.world.updates import Notice, Show
 
 _log = structlog.get_logger("interlock.loop")
+_NO_TOOL = (
+    "no tool is called {words}: such rules match nothing (--allowedTools and --disallowedTools "
+    "take every word behind them; a prompt goes in front)"
+)
 
 
 @define(kw_only=True)
@@ -86,6 +91,7 @@ class Agent:
     _cooldown: CoolDown
     _window: Window
     _prefetches: tuple[PrefetchSource, ...] = ()
+    _strange_rules: tuple[str, ...] = ()  # words of the permission flags that name no tool
     _interrupt: InterruptSignal = field(factory=InterruptSignal)
     _mender: Mender = field(factory=Mender)
     _ids: RandomIds = field(factory=RandomIds)
@@ -124,10 +130,14 @@ class Agent:
         """
         return self.waiting.take_alone()
 
-    async def prompt(self, text: str | Queued, show: Show) -> RunSummary:
+    async def prompt(
+        self, text: str | Queued, show: Show, *, typed: str | None = None
+    ) -> RunSummary:
         """Run one prompt to its end; `show` is told everything as it happens.
 
-        What was queued before a typed prompt stands in front of it.
+        What was queued before a typed prompt stands in front of it. `typed` is the part of the
+        text that a person wrote, where that is not all: only there a token budget is looked for,
+        for data must not give orders.
         """
         run_id = self._ids.new()
         began = monotonic()
@@ -138,15 +148,8 @@ class Agent:
         self._warn(counted)
         self._transcript.show = self.waiting.show = self._window.autocompact.show = counted
         inbox = self._inbox()
-        loop = self._loop(inbox.said(text))
-        trace = self.paths.trace(run_id)
-        private_folder(trace.parent)
-        header = header_of(
-            LOOP, chain_id=loop.run.chain_id, depth=loop.run.depth, start=records.start(loop)
-        )
-        # Where nobody set logs up, structlog would print them among the results.
-        log = _log.debug if structlog.is_configured() else None
-        with TraceWriter(header, trace, log=log) as writer:
+        loop = self._loop(inbox.said(text), typed)
+        with self._trace(run_id, loop) as writer:
             async with anyio.create_task_group() as tasks:
                 for prefetch in inbox.prefetches:
                     prefetch.start(tasks, loop.state.messages[-1].text)
@@ -159,6 +162,24 @@ class Agent:
                 tasks.cancel_scope.cancel()  # nothing outlives the loop that started it
         inbox.completed()
         return self._summary(run_id, finished, counted, monotonic() - began)
+
+    def _trace(self, run_id: str, loop: Loop) -> TraceWriter:
+        """The trace of a run that begins. Raises TranscriptError where it cannot be written."""
+        path = self.paths.trace(run_id)
+        header = header_of(
+            LOOP, chain_id=loop.run.chain_id, depth=loop.run.depth, start=records.start(loop)
+        )
+        # Where nobody set logs up, structlog would print them among the results.
+        log = _log.debug if structlog.is_configured() else None
+        try:
+            private_folder(path.parent)
+            return TraceWriter(header, path, log=log)
+        except OSError as error:
+            problem = (
+                f"cannot be written: {error.strerror or error}; set INTERLOCK_HOME to a folder "
+                "that can"
+            )
+            raise TranscriptError(str(error.filename or path), problem) from error
 
     async def compact(self, show: Show, focus: str | None = None) -> str | None:
         """Summarise the conversation now, with an eye on `focus`; why it cannot be, or None."""
@@ -178,6 +199,9 @@ class Agent:
         if self.permission_mode is PermissionMode.BYPASS_PERMISSIONS and os.geteuid() == 0:
             text = "permissions are bypassed and this is root: every call runs, on everything"
             show(Notice("warning", text))
+        if self._strange_rules and not self._messages:
+            # No error: drivers pass the names of tools that only others have.
+            show(Notice("warning", _NO_TOOL.format(words=", ".join(self._strange_rules))))
         fixed = fixed_part_warning(self._fixed_tokens, self._limits)
         if fixed is not None and not self._messages:
             show(Notice("warning", fixed))
@@ -202,8 +226,10 @@ class Agent:
             prefetches=tuple(Prefetch(source) for source in self._prefetches),
         )
 
-    def _loop(self, said: tuple[Message, ...]) -> Loop:
+    def _loop(self, said: tuple[Message, ...], typed: str | None = None) -> Loop:
         options, settings = self._options, self._settings
+        if typed is None:
+            typed = said[-1].text if said else ""
         models = self._cooldown.order((self.model, *options.fallback_models))
         chain_id = self._ids.new()
         context = ToolUseContext(
@@ -221,7 +247,7 @@ class Agent:
             models=models,
             max_turns=options.max_turns,
             budget_usd=options.max_budget_usd,
-            token_budget=(said and token_budget.asked_for(said[-1].text)) or options.token_budget,
+            token_budget=token_budget.asked_for(typed) or options.token_budget,
             output_cap=settings.output_cap,
             fixed_tokens=self._fixed_tokens,
             features=settings.features,
@@ -273,7 +299,8 @@ class Agent:
     def _summary(
         self, run_id: str, finished: Finished, counted: Tally, seconds: float
     ) -> RunSummary:
-        terminal, reply = finished.terminal, counted.reply
+        terminal, reply = finished.terminal, finished.loop.now.reply
+        said_nothing = reply is not None and not reply.message.text.strip()
         failure = self._ledger.last_failure
         return RunSummary(
             session_id=self.session_id,
@@ -281,8 +308,8 @@ class Agent:
             reason=terminal.reason.value,
             error=terminal.error,
             error_text=terminal.text,
-            text=reply.text if reply else "",
-            stop_reason=reply.origin.stop_reason if reply and reply.origin else None,
+            text="" if said_nothing else counted.answer,
+            stop_reason=reply.stop_reason if reply else counted.stop_reason,
             turns=finished.loop.state.turn_count,
             messages=counted.user_messages,
             usage=self._ledger.usage,

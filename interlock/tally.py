@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from attrs import define
+from attrs import define, field
 
 from interlock.cooldown import CoolDown
-from phases.world.messages import Message
+from phases.world.messages import Kind, Message
 from phases.world.updates import ModelSwitched, Recorded, Show, Update
+
+# How a reply ends that the next one goes on with, in mid-sentence if need be.
+_GOES_ON = ("max_tokens", "pause_turn", "model_context_window_exceeded")
 
 
 @define
@@ -15,15 +18,28 @@ class Tally:
 
     _show: Show
     _cooldown: CoolDown
-    reply: Message | None = None
     user_messages: int = 0
+    stop_reason: str | None = None  # of the last reply
+    _pieces: list[str] = field(factory=list)
+    _goes_on: bool = False
+
+    @property
+    def answer(self) -> str:
+        """The text of the last reply, and of those that it went on with."""
+        return "".join(self._pieces)
 
     def __call__(self, update: Update) -> None:
         if isinstance(update, Recorded):
-            if update.message.role == "user":
-                self.user_messages += 1
-            else:
-                self.reply = update.message
+            self._note(update.message)
         elif isinstance(update, ModelSwitched):
             self._cooldown.overloaded(update.old)
         self._show(update)
+
+    def _note(self, message: Message) -> None:
+        if message.role == "user":
+            self.user_messages += 1
+            self._goes_on = self._goes_on and message.kind is not Kind.RESULT
+            return
+        self._pieces = [*(self._pieces if self._goes_on else ()), message.text]
+        self.stop_reason = message.origin.stop_reason if message.origin else None
+        self._goes_on = self.stop_reason in _GOES_ON

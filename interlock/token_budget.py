@@ -2,8 +2,8 @@
 
     +500k fix the tests        fix the tests, +1.5m        use 2M tokens: find all bugs
 
-Only as the first or the last words of a prompt, else prose about tokens would be an order. The
-words stay in the prompt: the model may know what the user wants.
+Only as the first or the last words of a prompt, and of no question, else prose about tokens
+would be an order. The words stay in the prompt: the model may know what the user wants.
 
     request = "+" amount ("k" | "m")  |  ("use" | "spend") amount ["k" | "m"] "tokens"
     amount  = digits, perhaps with a point and more digits; letters in either case
@@ -19,7 +19,7 @@ _LONG = rf"(?:use|spend)\s+{_AMOUNT}\s?(?P<unit>[km]?)\s+tokens"
 _FORMS = tuple(
     re.compile(pattern, re.IGNORECASE | re.ASCII)
     for request in (_SHORT, _LONG)
-    for pattern in (rf"\A\s*{request}(?=[\s,.:;!?]|\Z)", rf"(?<!\S){request}[.!?]?\s*\Z")
+    for pattern in (rf"\A\s*{request}(?=[\s,.:;!?]|\Z)", rf"(?<!\S){request}[.!]?\s*\Z")
 )
 _FLAG = re.compile(rf"{_AMOUNT}(?P<unit>[km]?)", re.IGNORECASE | re.ASCII)
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000}

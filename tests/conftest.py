@@ -6,11 +6,13 @@ under its `tmp_path`, whichever process wrote it.
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from fsm import FsmError, decide, digest, read_trace
 from fsm.cover import Coverage, render
@@ -20,6 +22,11 @@ from interlock.testing import observers
 from phases.world.states import State
 
 COVERAGE = Coverage()
+
+# No deadline: a busy machine is no defect. In CI the examples are the same each time, so that a
+# red run always means a change; at home they differ, so that they still find something.
+settings.register_profile("house", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.load_profile("house")
 
 
 def pytest_configure() -> None:

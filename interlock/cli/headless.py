@@ -42,7 +42,7 @@ class Agent(Session, Protocol):
     @property
     def transcript_path(self) -> Path: ...
     def interrupt(self) -> None: ...
-    async def prompt(self, text: str, show: Show) -> RunSummary: ...
+    async def prompt(self, text: str, show: Show, *, typed: str | None = None) -> RunSummary: ...
 
 
 class Opener(Protocol):
@@ -58,6 +58,7 @@ class Job:
     """One call of the command line, read and checked."""
 
     prompt: str
+    typed: str | None  # the part of it that is no piped data; None: all
     options: Options
     settings: Settings
     output_format: str
@@ -90,12 +91,18 @@ def job_of(asked: argparse.Namespace, environ: Mapping[str, str]) -> Job:
     options = options_of(asked)
     return Job(
         prompt=_prompt(asked),
+        typed=asked.prompt,
         options=options,
         settings=settings,
         output_format=asked.output_format,
-        verbose=asked.verbose,
+        # A person who waits at a terminal wants to see the answer as it comes.
+        verbose=asked.verbose or _at_a_terminal(asked),
         ask=not asked.print and asked.output_format == "text",
     )
+
+
+def _at_a_terminal(asked: argparse.Namespace) -> bool:
+    return not asked.print and asked.output_format == "text" and os.isatty(1) and os.isatty(2)
 
 
 def options_of(asked: argparse.Namespace) -> Options:
@@ -120,6 +127,8 @@ def options_of(asked: argparse.Namespace) -> Options:
 
 
 def _folder(given: str | None) -> Path:
+    if given == "":  # an unset variable of a script: to work where it stands is not what it meant
+        raise UsageError("--cwd is empty; name a folder, or leave --cwd out")
     try:
         folder = Path(given).absolute() if given is not None else Path.cwd()
     except FileNotFoundError:
@@ -181,7 +190,7 @@ async def _run(job: Job, agent: Agent, renderer: Renderer, output: Output) -> Ru
     if output.gone:
         return broken(agent.session_id, "nobody reads the output")
     try:
-        return await agent.prompt(job.prompt, renderer.show)
+        return await agent.prompt(job.prompt, renderer.show, typed=job.typed)
     except InterlockError as error:
         return broken(agent.session_id, str(error))
     except Exception as error:

@@ -8,12 +8,13 @@ from typing import Any
 import orjson
 
 from interlock.model.request import Gate
+from interlock.options import Options
 from interlock.scripted import Answer, ScriptedServer, SentRequest, reply, tool_use
 from interlock.sessions.reading import read_messages
 from phases.world.messages import Message
 from phases.world.ports import Request
-from phases.world.updates import Ended, Recorded, ToolStarted, Update
-from tests.agent.support import Room, blocks, entries, sent, tell, unanswered
+from phases.world.updates import Ended, Notice, Recorded, ToolStarted, Update
+from tests.agent.support import MODEL, Room, blocks, entries, sent, tell, unanswered
 
 
 def transcript_in(home: Path) -> list[dict[str, Any]]:
@@ -191,3 +192,17 @@ async def test_a_session_in_which_nothing_was_said_leaves_no_transcript(room: Ro
         path = agent.transcript_path
 
     assert not path.exists()
+
+
+async def test_rules_that_name_no_tool_are_warned_of_once_in_a_session(room: Room) -> None:
+    options = Options(model=MODEL, allowed_tools=("Read", "then run Bash please", "mcp__a__b"))
+    async with (
+        ScriptedServer([reply("One."), reply("Two.")]) as server,
+        room.open(server, options=options) as agent,
+    ):
+        first, second = await tell(agent, "one"), await tell(agent, "two")
+
+    (notice,) = [update for update in first.updates if isinstance(update, Notice)]
+    assert notice.level == "warning"
+    assert notice.text.startswith("no tool is called then, run, please: ")
+    assert not any(isinstance(update, Notice) for update in second.updates)

@@ -783,3 +783,25 @@ async def test_a_budget_is_looked_at_before_each_request(room: Room) -> None:
 
     assert told.ending == ("budget_exhausted", "budget_exhausted")
     assert len(server.requests) == 1
+
+
+async def test_an_answer_in_pieces_is_one_answer(room: Room) -> None:
+    half = reply("The first half, ", stop_reason="max_tokens")
+    answers = [half, half, reply("and the second.")]
+    async with ScriptedServer(answers) as server, room.open(server) as agent:
+        told = await tell(agent, "go")
+
+        assert told.summary.text == "The first half, and the second."
+        assert told.summary.stop_reason == "end_turn"
+
+
+async def test_an_empty_answer_is_not_the_one_before_it(room: Room) -> None:
+    (room.work / "a.txt").write_text("one\n")
+    answers = [
+        reply("I will look.", tool_use("Read", {"file_path": str(room.work / "a.txt")})),
+        reply(""),
+    ]
+    async with ScriptedServer(answers) as server, room.open(server) as agent:
+        told = await tell(agent, "go")
+
+        assert (told.summary.text, told.summary.stop_reason) == ("", "end_turn")

@@ -83,7 +83,7 @@ class FakeAgent:
     def interrupt(self) -> None:
         self._interrupt.request()
 
-    async def prompt(self, text: str, show: Show) -> RunSummary:
+    async def prompt(self, text: str, show: Show, *, typed: str | None = None) -> RunSummary:
         self._transcript.show = show
         asked = Message(id=str(uuid4()), role="user", kind=Kind.PROMPT, content=(Text(text),))
         await self._transcript.record((asked,))

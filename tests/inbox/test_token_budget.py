@@ -37,6 +37,7 @@ from tests.inbox.looking import last_said, notices
         ("it grew by +500k since then", None),
         ("why does it use 500k tokens here", None),
         ("use 500k", None),
+        ("how can I use 2M tokens?", None),
         ("reuse 500k tokens", None),
         ("+0k", None),
         ("+1234567890k", None),
@@ -119,6 +120,16 @@ async def test_a_budget_in_the_prompt_is_used_and_its_words_are_sent(room: Room)
         assert last_said(server.requests[1]) == [("text", NUDGE.format(spent=600, budget=1_000))]
         assert len(budget_notices(notices(told.updates))) == 2
         assert server.verdict() == ()
+
+
+async def test_data_beside_what_was_typed_gives_no_orders(room: Room) -> None:
+    async with ScriptedServer([reply("fine")]) as server, room.open(server) as agent:
+        summary = await agent.prompt(
+            "Review this\n\n-limit\n+500k", lambda update: None, typed="Review this"
+        )
+
+        assert summary.turns == 1
+        assert len(server.requests) == 1
 
 
 async def test_a_budget_of_the_options_holds_for_prompts_that_name_none(room: Room) -> None:
