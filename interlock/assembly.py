@@ -33,6 +33,7 @@ from interlock.tools import (
     UnknownTool,
     built_in,
     chosen,
+    names,
 )
 from interlock.window import Window
 from interlock.world import RandomIds, RealClock
@@ -117,6 +118,7 @@ async def open_agent(
                 ids=ids,
             ),
             prefetches=tuple(prefetches),
+            strange_rules=rules.strangers(names()),
             clock=clock,
         )
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from fsm.draw import mermaid
+from interlock.permissions.harmless import harmless
 from interlock.table import LOOP
 
 README = Path(__file__).parent.parent / "README.md"
@@ -38,3 +41,18 @@ def test_every_path_it_names_exists() -> None:
     assert named
     for path in named:
         assert (README.parent / path).exists(), path
+
+
+@pytest.mark.parametrize("code", ["130 after", "143 after", "129 after", "141 when"])
+def test_it_says_what_each_exit_code_means(code: str) -> None:
+    assert code in README.read_text()
+
+
+def test_the_commands_that_it_says_only_look_run_without_a_permission(tmp_path: Path) -> None:
+    (named,) = re.findall(r"that only look there \(([^)]+)\)", README.read_text())
+
+    commands = re.findall(r"`(\w+)`", named)
+
+    assert commands
+    for command in commands:
+        assert harmless(command, tmp_path, (tmp_path,))

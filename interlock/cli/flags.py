@@ -35,7 +35,10 @@ RUN is a run id, a session id, the beginning of one, a path, or: last
 
 The prompt may come from an argument, from standard input, or both; then they are joined.
 With a prompt argument, standard input is read only if it is a file, or if data arrives on it
-within a second. Exit codes: 0 whole answer, 1 anything else, 130 Ctrl-C, 143 SIGTERM.
+within a second.
+
+Exit codes: 0 whole answer, 1 anything else, 129 hangup, 130 Ctrl-C, 141 reader gone, 143 SIGTERM.
+The first Ctrl-C stops the run and saves the session; a third leaves at once.
 """
 
 

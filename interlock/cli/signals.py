@@ -47,9 +47,6 @@ class Signals:
         """From now on a signal calls `stop`, on the loop's own time."""
         self._loop, self._stop = loop, stop
 
-    def detach(self) -> None:
-        self._loop = self._stop = None
-
     def _came(self, number: int, frame: FrameType | None) -> None:
         code = _CODES[signal.Signals(number)]
         self.code = self.code or code

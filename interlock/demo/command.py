@@ -19,9 +19,11 @@ from attrs import frozen
 
 from interlock.demo.repository import CODE, TEST, Repository
 from interlock.demo.session import LIMIT_S, Played, Session, play
+from interlock.demo.typed import typed
 from interlock.errors import InterlockError, UsageError
 from interlock.home import home_of
 from interlock.sessions.runs import find_runs
+from interlock.tools import UnknownTool, built_in, chosen
 
 PROMPT = f"Fix the failing test in {TEST}"
 TURNS = 6
@@ -37,20 +39,22 @@ Interlock demo: one session from prompt to result, without a key.
             the edit, the test runs
 
 A small repository with a failing test lies in
-  {root}
+  {root}{fate}
 and the ordinary command is told to mend it:
   {command}
 """
+
+_DELETED = "\n  (deleted at the end; --keep DIR puts it into a folder that stays)"
 
 _LOOK = """
 Transcript  {transcript}
 Trace       {trace}
 
 Look at what happened:
-  interlock trace {run}
-  interlock explain {run} --step 3
-  interlock replay {run}
-  interlock diagram
+  {command} trace {run}
+  {command} explain {run} --step 3
+  {command} replay {run}
+  {command} diagram --format mermaid
 """
 
 
@@ -70,14 +74,14 @@ class _Parser(argparse.ArgumentParser):
 def run(argv: Sequence[str]) -> int:
     """Run the demo and return the exit code. Raises UsageError."""
     asked = _parser().parse_args(argv)
-    without = tuple(name for name in asked.without.split(",") if name)
+    without = _tools(asked.without)
     try:
         with _folder(asked.keep) as folder:
             repository = Repository.copied_to(folder)
             session = Session(
                 root=repository.root, prompt=PROMPT, without=without, fast=asked.fast
             )
-            _say(_opening(session))
+            _say(_opening(session, kept=asked.keep is not None))
             played = play(session)
             return _close(session, played, repository)
     except KeyboardInterrupt:
@@ -137,9 +141,22 @@ def _folder(keep: str | None) -> Iterator[Path]:
     yield folder
 
 
-def _opening(session: Session) -> str:
+def _tools(given: str) -> tuple[str, ...]:
+    names = tuple(name for each in given.split(",") if (name := each.strip()))
+    try:
+        chosen(built_in(), names)
+    except UnknownTool as error:
+        raise UsageError(f"demo: {error} (--without)") from None
+    return names
+
+
+def _opening(session: Session, *, kept: bool) -> str:
     words = " ".join(shlex.quote(word) for word in ("interlock", *session.arguments))
-    return _OPENING.format(root=session.root, command=words.replace(" --", " \\\n    --"))
+    return _OPENING.format(
+        root=session.root,
+        fate="" if kept else _DELETED,
+        command=words.replace(" --", " \\\n    --"),
+    )
 
 
 def _close(session: Session, played: Played, repository: Repository) -> int:
@@ -167,14 +184,19 @@ def _look(session: Session) -> str:
     if trace is None:
         return "\nNothing was recorded: the run never began."
     run_id = trace.name.removesuffix(".trace.jsonl")
-    return _LOOK.format(transcript=session.paths.transcript, trace=trace, run=_name_of(run_id))
+    return _LOOK.format(
+        transcript=session.paths.transcript,
+        trace=trace,
+        command=typed(sys.argv[0], sys.executable, os.environ.get("PATH")),
+        run=_name_of(run_id),
+    )
 
 
 def _name_of(run_id: str) -> str:
     """`last` where that is this run: in a folder with runs of its own it is one of those."""
     try:
         (last,) = find_runs(home_of(os.environ), "last", Path.cwd())
-    except InterlockError:
+    except (InterlockError, FileNotFoundError):  # the latter: the working folder is gone
         return run_id
     return "last" if last.run_id == run_id else run_id[:_ID_LENGTH]
 

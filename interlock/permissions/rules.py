@@ -89,6 +89,18 @@ class Rules:
             deny=tuple(rule for text in deny for rule in parsed(text)),
         )
 
+    def strangers(self, known: Iterable[str]) -> tuple[str, ...]:
+        """The words that name none of the `known` tools and no tool of an MCP server."""
+        names = frozenset(known)
+        rules = (*self.allow, *self.ask, *self.deny)
+        return tuple(
+            dict.fromkeys(
+                rule.tool
+                for rule in rules
+                if rule.tool not in names and not rule.tool.startswith("mcp__")
+            )
+        )
+
 
 def parsed(text: str) -> tuple[Rule, ...]:
     """The rules of a flag's value: separated by commas or blanks outside brackets."""

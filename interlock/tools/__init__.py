@@ -3,7 +3,7 @@
 from interlock.tools.bash import Bash, ShellSettings
 from interlock.tools.executor import ToolExecutor, ToolSession
 from interlock.tools.reads import FileReads
-from interlock.tools.registry import UnknownTool, built_in, chosen
+from interlock.tools.registry import UnknownTool, built_in, chosen, names
 from interlock.tools.seams import After, Before, NoHooks, Permissions, ToolHooks
 from interlock.tools.sleep import Arrivals, Sleep
 from interlock.tools.tool import Arguments, Output, Tool, ToolContext, ToolError, Touches
@@ -30,4 +30,5 @@ __all__ = [
     "UnknownTool",
     "built_in",
     "chosen",
+    "names",
 ]

@@ -38,17 +38,6 @@ class ShellSettings:
     max_timeout: float = 600.0  # BASH_MAX_TIMEOUT_MS
     environment: Mapping[str, str] | None = None
 
-    @classmethod
-    def from_environment(cls, environment: Mapping[str, str]) -> ShellSettings:
-        """The names users know, in milliseconds; what is no number does not count."""
-        default = _milliseconds(environment.get("BASH_DEFAULT_TIMEOUT_MS"), cls().default_timeout)
-        longest = _milliseconds(environment.get("BASH_MAX_TIMEOUT_MS"), cls().max_timeout)
-        return cls(default_timeout=default, max_timeout=max(default, longest))
-
-
-def _milliseconds(text: str | None, otherwise: float) -> float:
-    return int(text) / 1000 if text and text.isdecimal() and int(text) > 0 else otherwise
-
 
 @define
 class _Watchdog:

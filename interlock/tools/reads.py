@@ -37,9 +37,6 @@ class FileReads:
         """Whether the model has read or written this file, whatever it holds by now."""
         return path in self._seen
 
-    def forget(self, path: Path) -> None:
-        self._seen.pop(path, None)
-
     def require(self, path: Path, data: bytes) -> None:
         """Raise unless the model has seen exactly these bytes."""
         seen = self._seen.get(path)

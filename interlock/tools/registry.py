@@ -36,6 +36,11 @@ def built_in(shell: ShellSettings | None = None, *, sleep: Sleep | None = None) 
     return {tool.name: tool for tool in tools}
 
 
+def names() -> frozenset[str]:
+    """Every tool there is, also those that are not always on offer."""
+    return frozenset((*built_in(), Sleep.name))
+
+
 def chosen(tools: dict[str, Tool], names: Iterable[str] | None) -> dict[str, Tool]:
     """Those of the tools that are on offer; None: all. A name that does not exist is an error."""
     if names is None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from interlock.cli.flags import MODES, parse, words_of
+from interlock.cli.flags import MODES, parse, run_parser, words_of
 from interlock.cli.headless import options_of
 from interlock.errors import UsageError
 from interlock.options import Options, PermissionMode
@@ -115,6 +115,19 @@ def test_the_modes_of_the_flag_are_those_of_the_agent() -> None:
 def test_a_folder_that_is_not_there_is_refused() -> None:
     with pytest.raises(UsageError, match=r"no such folder: /nowhere \(--cwd\)"):
         options("hi", "--cwd", "/nowhere")
+
+
+def test_an_empty_folder_is_no_folder() -> None:
+    with pytest.raises(UsageError, match="--cwd is empty"):
+        options("hi", "--cwd", "")
+
+
+@pytest.mark.parametrize("code", ["129 hangup", "130 Ctrl-C", "141 reader gone", "143 SIGTERM"])
+def test_help_names_every_exit_code_and_the_way_out_at_once(code: str) -> None:
+    told = run_parser().format_help()
+
+    assert code in told
+    assert "a third leaves at once" in told
 
 
 def test_a_bad_flag_leaves_stdout_empty_and_exits_1(shell: Shell) -> None:

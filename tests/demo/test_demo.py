@@ -16,13 +16,33 @@ from interlock.demo.repository import CODE
 ROOT = Path(__file__).parents[2]
 
 
-def interlock(home: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+INTERLOCK = (sys.executable, "-m", "interlock")
+
+
+def environment(home: Path) -> dict[str, str]:
     left_out = ("ANTHROPIC_", "INTERLOCK_", "CLAUDE_")
     kept = {name: told for name, told in os.environ.items() if not name.startswith(left_out)}
+    return kept | {"INTERLOCK_HOME": str(home), "PYTHONPATH": str(ROOT)}
+
+
+def interlock(home: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "interlock", *words],
+        [*INTERLOCK, *words],
         cwd=ROOT,
-        env=kept | {"INTERLOCK_HOME": str(home)} | more,
+        env=environment(home) | more,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def as_typed(line: str, home: Path, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["sh", "-c", line],
+        cwd=folder,
+        env=environment(home),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -58,13 +78,53 @@ def test_the_demo_says_what_is_scripted_and_shows_what_happens(tmp_path: Path) -
 
 def test_every_command_that_the_demo_names_works(tmp_path: Path) -> None:
     demo = interlock(tmp_path, "demo", "--fast")
-    named = re.findall(r"^  interlock (trace|explain|replay|diagram)(.*)$", demo.stdout, re.M)
+    named = re.findall(r"^  (.+ (trace|explain|replay|diagram) .*)$", demo.stdout, re.M)
 
-    assert [name for name, _ in named] == ["trace", "explain", "replay", "diagram"]
-    for name, words in named:
-        looked = interlock(tmp_path, name, *words.split())
+    assert [name for _, name in named] == ["trace", "explain", "replay", "diagram"]
+    for line, _ in named:
+        looked = as_typed(line, tmp_path)
         assert looked.returncode == 0, looked.stderr
         assert looked.stdout
+
+
+def test_looking_at_the_diagram_leaves_no_files_where_one_stands(tmp_path: Path) -> None:
+    demo = interlock(tmp_path, "demo", "--fast")
+    (line,) = re.findall(r"^  (.+ diagram .*)$", demo.stdout, re.M)
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+
+    looked = as_typed(line, tmp_path, folder)
+
+    assert looked.stdout.startswith("stateDiagram-v2")
+    assert list(folder.iterdir()) == []
+
+
+def test_a_repository_that_will_not_stay_is_said_to_be_deleted(tmp_path: Path) -> None:
+    for_now = interlock(tmp_path / "home", "demo", "--fast")
+    kept = interlock(tmp_path / "home", "demo", "--fast", "--keep", str(tmp_path / "kept"))
+
+    (root,) = re.findall(r"^  (/.+)\n  \(deleted at the end; --keep DIR ", for_now.stdout, re.M)
+    assert not Path(root).exists()
+    assert "deleted" not in kept.stdout
+
+
+def test_in_a_folder_that_is_gone_the_demo_comes_to_its_end(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+
+    demo = subprocess.run(
+        ["sh", "-c", 'rmdir "$PWD" && exec "$@"', "sh", *INTERLOCK, "demo", "--fast"],
+        cwd=gone,
+        env=environment(tmp_path / "home"),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert demo.returncode == 0, demo.stderr
+    assert "the demo succeeded" in demo.stdout
 
 
 def test_the_files_that_the_demo_names_are_there(tmp_path: Path) -> None:
@@ -83,6 +143,16 @@ def test_without_edit_the_demo_fails_and_says_so(tmp_path: Path) -> None:
     assert "expected the tool results to contain 'Changed" in demo.stdout
     assert "FAILED  the tests pass" in demo.stdout
     assert demo.stderr.splitlines()[-1].startswith("interlock: the demo failed; not true: ")
+
+
+def test_a_tool_that_is_not_there_cannot_be_switched_off(tmp_path: Path) -> None:
+    demo = interlock(tmp_path, "demo", "--without", "Edit, Nope")
+
+    assert (demo.returncode, demo.stdout) == (1, "")
+    assert demo.stderr == (
+        "interlock: demo: no such tool: Nope; there are Read, Write, Edit, Bash, Glob, Grep "
+        "(--without)\n"
+    )
 
 
 def test_no_key_and_no_address_of_the_user_is_used(tmp_path: Path) -> None:

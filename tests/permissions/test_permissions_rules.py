@@ -6,6 +6,7 @@ import pytest
 
 from interlock.permissions import BadRule, Rule, Rules
 from interlock.permissions.rules import parsed
+from interlock.tools import names
 
 
 def test_a_flag_may_hold_several_rules() -> None:
@@ -29,3 +30,12 @@ def test_rules_come_back_as_they_were_written() -> None:
 def test_a_rule_that_cannot_be_read_is_refused_at_the_start(text: str) -> None:
     with pytest.raises(BadRule):
         Rules.parse(allow=[text])
+
+
+def test_words_that_name_no_tool_are_found_each_once() -> None:
+    rules = Rules.parse(
+        allow=["Read", "then run Bash please", "mcp__git__log", "Sleep"],
+        deny=["Bash(rm:*)", "WebFetch(domain:x)", "please"],
+    )
+
+    assert rules.strangers(names()) == ("then", "run", "please", "WebFetch")

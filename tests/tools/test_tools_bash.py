@@ -264,18 +264,3 @@ async def test_limits_come_from_the_settings_and_the_longest_counts(place: Place
 
     assert "time limit of 0.2 s" in by_default
     assert "time limit of 0.3 s" in asked
-
-
-@pytest.mark.parametrize(
-    ("environment", "settings"),
-    [
-        ({}, ShellSettings(default_timeout=120, max_timeout=600)),
-        ({"BASH_DEFAULT_TIMEOUT_MS": "5000"}, ShellSettings(default_timeout=5)),
-        ({"BASH_MAX_TIMEOUT_MS": "7000"}, ShellSettings(max_timeout=120)),
-        ({"BASH_DEFAULT_TIMEOUT_MS": "soon"}, ShellSettings()),
-    ],
-)
-def test_the_names_users_know_are_read(
-    environment: dict[str, str], settings: ShellSettings
-) -> None:
-    assert ShellSettings.from_environment(environment) == settings
