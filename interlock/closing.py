@@ -10,7 +10,8 @@ from __future__ import annotations
 from attrs import frozen
 
 from phases.reducers import said, without_cut_calls
-from phases.world.failures import Failure, FailureKind
+from phases.world.failures import FOR_NOW, Failure, FailureKind
+from phases.world.limits import Limits
 from phases.world.loop import Loop, Reply
 from phases.world.messages import Kind, Message, Text, ToolResult, derived_id
 from phases.world.states import State
@@ -38,7 +39,7 @@ def terminal_of(ending: State, loop: Loop) -> Terminal:
     """The Terminal that `ending` means for this loop."""
     withheld, words = loop.now.withheld, loop.now.hook_words
     if ending is State.COMPLETED:
-        error, text = _completed(loop.now.reply, withheld)
+        error, text = _completed(loop.now.reply, withheld, loop.run.limits)
         return Terminal(reason=ending, error=error, text=text)
     if ending is State.HOOK_STOPPED:
         return Terminal(reason=ending, error=None, text=words)
@@ -84,9 +85,11 @@ def _full(loop: Loop) -> str:
     return " ".join(said)
 
 
-def _completed(reply: Reply | None, withheld: Failure | None) -> tuple[str | None, str | None]:
+def _completed(
+    reply: Reply | None, withheld: Failure | None, limits: Limits
+) -> tuple[str | None, str | None]:
     if reply is None:
-        return "api_error", withheld.message if withheld else "The model gave no answer."
+        return "api_error", _refused(withheld, limits)
     match reply.stop_reason:
         case "end_turn" | "stop_sequence":
             return None, None
@@ -99,11 +102,26 @@ def _completed(reply: Reply | None, withheld: Failure | None) -> tuple[str | Non
             return "refusal", "The model declined to answer."
         case "pause_turn":
             return "pause_limit", "The server kept pausing the turn; the answer is not whole."
+        case "tool_use":
+            return "unknown_stop_reason", "The model announced a tool call and made none."
         case other:
             return (
                 "unknown_stop_reason",
                 f"The answer ended for a reason this version does not know: {other}.",
             )
+
+
+def _refused(withheld: Failure | None, limits: Limits) -> str:
+    if withheld is None:
+        return "The model gave no answer."
+    asked, cap = withheld.retry_after or 0.0, limits.retry_after_cap_s
+    if withheld.kind not in FOR_NOW or withheld.hopeless or asked <= cap:
+        return withheld.message
+    # Here the wait is why there was no other attempt, and the user can change that.
+    return (
+        f"{withheld.message}. The wait asked for ({asked:,g} s) is longer than"
+        f" INTERLOCK_RETRY_AFTER_CAP_S allows ({cap:,g} s)."
+    )
 
 
 def final_history(

@@ -13,7 +13,7 @@ from time import monotonic
 from attrs import define, field
 
 from phases.world.failures import Failure
-from phases.world.ports import Failed, Model, ModelEvent, Replied, Request
+from phases.world.ports import Begun, Failed, Model, ModelEvent, Replied, Request
 from phases.world.usage import Usage
 
 
@@ -56,21 +56,29 @@ class Ledger:
 
     async def ask(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
         began = self.seconds()
+        counted: Begun | None = None  # not booked yet: most answers go on to say it better
         try:
             model = self.helpers.get(request.purpose, self.model)
             async with aclosing(model.ask(request)) as events:
                 async for event in events:
-                    if isinstance(event, Replied | Failed):
+                    if isinstance(event, Begun):
+                        counted = event
+                    elif isinstance(event, Replied | Failed):
+                        counted = None
                         self._book(request, event)
                     yield event
         finally:
+            if counted is not None and counted.usage != Usage():  # cut off: the prompt was read
+                self._pay(request, counted.usage, counted.cost)
             self.api_seconds += self.seconds() - began
 
     def _book(self, request: Request, event: Replied | Failed) -> None:
         failure = event.failure if isinstance(event, Failed) else None
         if request.purpose not in self.helpers:  # how a helper fared is not how the run did
             self.last_failure = failure
-        if failure is not None and event.usage == Usage():
-            return  # refused before anything was counted
-        self.usage += event.usage
-        self.accounts.setdefault(request.model, Account()).book(event.usage, event.cost)
+        if failure is None or event.usage != Usage():  # else refused before anything was counted
+            self._pay(request, event.usage, event.cost)
+
+    def _pay(self, request: Request, usage: Usage, cost: float | None) -> None:
+        self.usage += usage
+        self.accounts.setdefault(request.model, Account()).book(usage, cost)

@@ -66,11 +66,15 @@ def outcome(type_name: str, payload: Json, known: Loop | None = None) -> Outcome
     if not isinstance(shared, dict):
         return _structured(payload, kind)
     base = None if known is None else _base(kind, known)
-    if base is None or len(base) != shared["of"]:
+    if base is None or len(base) != shared.get("of"):
         raise ValueError(f"the view of this {type_name} rests on another loop")
     # Without its view first, as in `payload`: what it shares with the loop is there already.
     bare: Any = _structured(payload | {"view": []}, kind)
-    made: Outcome = evolve(bare, view=tuple(_whole(shared["is"], base)))
+    try:
+        view = tuple(_whole(shared["is"], base))
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"the view of this {type_name} is no list of messages") from error
+    made: Outcome = evolve(bare, view=view)
     return made
 
 
@@ -337,6 +341,8 @@ _whole_values = _converter.copy(omit_if_default=False)
 
 
 def _structured(said: Json, kind: type[T]) -> T:
+    if not isinstance(said, dict):  # a list or a string would pass where all has a default
+        raise ValueError(f"no {kind.__name__} of this version: it is no JSON object")
     try:
         return _converter.structure(said, kind)
     except Exception as error:  # cattrs raises whatever the first wrong value leads to

@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_type_hints
+from urllib.parse import urlsplit
 
 import attrs
 from attrs import frozen
@@ -180,11 +181,28 @@ class _Reader:
 
     def url(self, name: str) -> str | None:
         text = self.text(name)
-        if text is not None and not text.lower().startswith(("http://", "https://")):
+        if text is None:
+            return None
+        if not text.lower().startswith(("http://", "https://")):
             raise SettingsError(
                 name, f"is {_quoted(text)}", "set an address that begins with http:// or https://"
             )
+        if not _names_a_server(text):
+            # Found out only by connecting, it would be an error without a line of ours.
+            raise SettingsError(
+                name,
+                f"is {_quoted(text)}",
+                "set an address with a host and, if any, a port from 1 to 65535",
+            )
         return text
+
+
+def _names_a_server(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number or too large, a bracket left open
+        return False
 
 
 def _quoted(text: str) -> str:

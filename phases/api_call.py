@@ -9,12 +9,14 @@ from phases.world.failures import FailureKind
 from phases.world.loop import Loop
 from phases.world.outcomes import Streamed
 from phases.world.ports import (
+    Begun,
     CallFinished,
     Executor,
     Failed,
     History,
     Interrupt,
     Model,
+    ModelEvent,
     RawEvent,
     Replied,
     Request,
@@ -55,7 +57,13 @@ async def api_call(loop: Loop, ports: ApiCallPorts) -> Streamed:
     ports.executor.begin(context)
     streamed = Streamed(aborted=True)
     with ports.interrupt.scope():
-        streamed = await _ask(request_of(loop), ports)
+        async with aclosing(ports.model.ask(request_of(loop))) as events:
+            async for event in events:
+                streamed = _told(event, ports) or streamed
+                if not streamed.aborted:
+                    break
+            else:
+                raise RuntimeError("the model port ended without a reply and without a failure")
     if streamed.reply is None:
         ports.executor.drop()
         ports.show(AttemptDropped())
@@ -77,27 +85,27 @@ def request_of(loop: Loop) -> Request:
     )
 
 
-async def _ask(request: Request, ports: ApiCallPorts) -> Streamed:
-    async with aclosing(ports.model.ask(request)) as events:
-        async for event in events:
-            match event:
-                case TextDelta(text):
-                    ports.show(TextArrived(text))
-                case ThinkingDelta(text):
-                    ports.show(ThinkingArrived(text))
-                case RawEvent(raw):
-                    ports.show(StreamEvent(raw))
-                case CallFinished(call):
-                    ports.executor.offer(call)
-                case Replied():
-                    return Streamed(
-                        reply=event.reply, cost=event.cost, tokens=event.usage.output_tokens
-                    )
-                case Failed():
-                    return Streamed(
-                        failure=event.failure, cost=event.cost, tokens=event.usage.output_tokens
-                    )
-    raise RuntimeError("the model port ended without a reply and without a failure")
+def _told(event: ModelEvent, ports: ApiCallPorts) -> Streamed | None:
+    """Pass on what an event tells; what the call reports if it is the last one to come."""
+    match event:
+        case Begun():
+            # The prompt is to be paid, also where an interrupt takes the answer.
+            return Streamed(aborted=True, cost=event.cost, tokens=event.usage.output_tokens)
+        case TextDelta(text):
+            ports.show(TextArrived(text))
+        case ThinkingDelta(text):
+            ports.show(ThinkingArrived(text))
+        case RawEvent(raw):
+            ports.show(StreamEvent(raw))
+        case CallFinished(call):
+            ports.executor.offer(call)
+        case Replied():
+            return Streamed(reply=event.reply, cost=event.cost, tokens=event.usage.output_tokens)
+        case Failed():
+            return Streamed(
+                failure=event.failure, cost=event.cost, tokens=event.usage.output_tokens
+            )
+    return None
 
 
 def _switched_from(loop: Loop) -> str | None:

@@ -154,7 +154,8 @@ def _replayed(found: RunFile, what_if: bool) -> int:
         raise UsageError(f"{found.path}: {error}") from error
     other = "" if same else f" (made by another table, {trace.header.table})"
     if replayed.divergence is None and replayed.steps == len(trace):
-        print(f"{found.run_id}: {replayed.steps} steps, all agree{other}")
+        over = "" if trace.ending is not None else "; not over"
+        print(f"{found.run_id}: {replayed.steps} steps, all agree{other}{over}")
         return 0
     print(f"{found.run_id}: {replayed.steps} of {len(trace)} steps agree{other}")
     if replayed.divergence is not None:

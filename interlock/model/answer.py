@@ -20,7 +20,7 @@ from interlock.model.request import Outgoing
 from interlock.model.sse import SseError, SseParser
 from phases.world.failures import Failure
 from phases.world.limits import Limits
-from phases.world.ports import Failed, ModelEvent, Replied, Request
+from phases.world.ports import Begun, Failed, ModelEvent, Replied, Request
 
 if TYPE_CHECKING:
     import httpx2
@@ -111,11 +111,13 @@ class Answer:
         if len(self._begins) < _SHOWN_BYTES:
             self._begins = (self._begins + chunk)[:_SHOWN_BYTES]
         events = self._parser.feed(chunk)
-        progress = self._assembler.progress
+        progress, started = self._assembler.progress, self._assembler.started
         told = self._assembler.feed(events)
         if self._assembler.progress != progress or (events and not self._any_event):
             self._waited_idle = 0.0
         self._any_event = self._any_event or bool(events)
+        if self._assembler.started and not started:
+            told.insert(0, Begun(usage=self._assembler.usage, cost=self._cost()))
         if self._assembler.error is not None:
             error = self._assembler.error
             self._fail(
@@ -152,10 +154,7 @@ class Answer:
 
     def end(self) -> Replied | Failed:
         """What became of the request."""
-        assembler = self._assembler
-        cost = price(assembler.model, assembler.usage)
-        if cost is None:
-            cost = price(self._request.model, assembler.usage)
+        assembler, cost = self._assembler, self._cost()
         if self._failure is not None:
             nothing = not assembler.started
             return Failed(
@@ -163,6 +162,11 @@ class Answer:
             )
         reply = assembler.reply(self._headers.get("request-id"))
         return Replied(reply=reply, usage=assembler.usage, cost=cost)
+
+    def _cost(self) -> float | None:
+        """What was counted so far costs, by the name the server gave or the one we asked for."""
+        cost = price(self._assembler.model, self._assembler.usage)
+        return cost if cost is not None else price(self._request.model, self._assembler.usage)
 
     def _fail(self, failure: Failure) -> None:
         self._failure, self.over = failure, True

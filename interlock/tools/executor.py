@@ -185,7 +185,7 @@ class ToolExecutor:
             question = self._question(call, context)
             decision = await self._permissions.settle(question)
             if not decision.allowed:
-                return error(call.use, f"Permission denied: {decision.reason}.")
+                return error(call.use, f"Permission denied: {_ended(decision.reason)}")
             context.granted = frozenset((*question.reads, *question.writes))
             async with self._at_once:
                 if round_.dropped or round_.interrupted:
@@ -328,6 +328,11 @@ async def _ran(call: Call, context: ToolContext) -> Output:
     with anyio.move_on_after(tool.time_limit):
         return await tool.run(call.arguments, context)
     return Output(f"{tool.name} was ended: it took over {tool.time_limit:g} s.", is_error=True)
+
+
+def _ended(reason: str) -> str:
+    """A reason as the end of a sentence; what a person typed may have its stop already."""
+    return reason if reason.endswith((".", "!", "?", ".)")) else f"{reason}."
 
 
 def _failure(name: str, problem: Exception) -> Output:

@@ -6,11 +6,14 @@ are never mixed up, and what it says on standard error is kept.
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
@@ -97,7 +100,12 @@ class Search:
                         code = await process.wait()
                 finally:
                     if process.returncode is None:
-                        process.kill()
+                        # Its own `kill` looks first whether it has ended, and would take the exit
+                        # code from asyncio, which waits for it and complains on stderr.
+                        with suppress(ProcessLookupError):
+                            os.kill(process.pid, signal.SIGKILL)
+                        with anyio.CancelScope(shield=True):
+                            await process.wait()
         return Ended(code=code, timed_out=limit.cancelled_caught, problems=self._problems.strip())
 
     async def _pass_on(self, output: ByteReceiveStream) -> bool:

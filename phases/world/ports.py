@@ -63,6 +63,17 @@ class Request:
     purpose: str = "main"  # or "compact", "summary": for logs and cost
 
 
+@frozen(kw_only=True)
+class Begun:
+    """message_start came: the prompt is counted, and to be paid even if nothing more comes.
+
+    `Replied` or `Failed` replace these numbers. A model that cannot tell them need not send it.
+    """
+
+    usage: Usage
+    cost: float | None  # USD; None: no price known for this model
+
+
 @frozen
 class TextDelta:
     text: str
@@ -105,7 +116,7 @@ class Failed:
     cost: float | None
 
 
-ModelEvent = TextDelta | ThinkingDelta | RawEvent | CallFinished | Replied | Failed
+ModelEvent = Begun | TextDelta | ThinkingDelta | RawEvent | CallFinished | Replied | Failed
 
 
 class Model(Protocol):

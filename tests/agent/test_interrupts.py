@@ -13,6 +13,7 @@ from attrs import define, field, frozen
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from fsm import read_trace
 from interlock.agent import Agent
 from interlock.options import Options
 from interlock.permissions.ask import Answer as Said
@@ -359,6 +360,32 @@ async def test_what_a_cut_off_answer_had_said_is_no_part_of_the_history(
         INTERRUPTED,
         "go on",
     ]
+    assert server.verdict() == ()
+
+
+@pytest.mark.parametrize("how", ["interrupt", "cancel"])
+async def test_a_cut_off_answer_costs_the_prompt_that_the_server_had_counted(
+    room: Room, how: str
+) -> None:
+    usage = {"input_tokens": 50_000, "output_tokens": 1}
+    half = cut("I would have", after=4, end="stall", usage=usage)
+    none = {"input_tokens": 0, "output_tokens": 0}
+    async with (
+        ScriptedServer([half, reply("Going on.", usage=none)]) as server,
+        room.open(server) as agent,
+    ):
+        stop = Stop(at=(TextArrived, 1), turns=2, again=None, how=how)
+        await stopped(agent, server, stop)
+        (path,) = agent.paths.transcript.parent.rglob("*.trace.jsonl")
+        streamed = next(one for one in read_trace(path) if one.source == "api_call")
+
+        told = await tell(agent, "go on")
+
+    assert told.summary.cost == pytest.approx(0.15, rel=1e-3)  # at $3 a million, and once
+    if how == "interrupt":  # what is cancelled from outside reports nothing to the loop
+        assert streamed.payload["aborted"]
+        assert streamed.payload["cost"] == told.summary.cost
+        assert streamed.payload["tokens"] == told.summary.models[MODEL].usage.output_tokens
     assert server.verdict() == ()
 
 

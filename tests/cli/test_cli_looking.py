@@ -94,7 +94,22 @@ def test_a_step_that_is_not_there_is_refused(shell: Shell) -> None:
 def test_a_recorded_run_takes_its_decisions_again(shell: Shell, trace: Path) -> None:
     ran = interlock(shell, "replay", "last", str(trace))
 
-    assert (ran.code, ran.out) == (0, f"{RUN}: 7 steps, all agree\n" * 2)
+    assert (ran.code, ran.out) == (0, f"{RUN}: 7 steps, all agree; not over\n" * 2)
+
+
+@pytest.mark.parametrize("command", ["replay", "context"])
+@pytest.mark.parametrize("payload", [None, [], "x"])
+def test_a_record_whose_payload_is_no_object_is_one_line(
+    shell: Shell, trace: Path, command: str, payload: object
+) -> None:
+    lines = trace.read_bytes().splitlines()
+    lines[1] = orjson.dumps(orjson.loads(lines[1]) | {"payload": payload})
+    trace.write_bytes(b"\n".join(lines) + b"\n")
+
+    ran = interlock(shell, command, str(trace))
+
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == f"interlock: {trace}: no Prepared of this version: it is no JSON object\n"
 
 
 def test_a_record_that_was_changed_is_found(shell: Shell, trace: Path) -> None:

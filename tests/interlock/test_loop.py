@@ -176,7 +176,11 @@ def test_a_server_that_asks_for_an_hour_is_told_to_the_user() -> None:
     run = play(fails(FailureKind.RATE_LIMITED, retry_after=3600.0))
 
     assert (run.ending, run.error) == (State.COMPLETED, "api_error")
-    assert shown_errors(run) == ["scripted: rate_limited"]
+    (text,) = shown_errors(run)
+    assert text == (
+        "scripted: rate_limited. The wait asked for (3,600 s) is longer than"
+        " INTERLOCK_RETRY_AFTER_CAP_S allows (120 s)."
+    )
 
 
 def test_retries_end() -> None:
@@ -467,6 +471,13 @@ def test_an_answer_that_ended_oddly_says_how(stop_reason: str | None, error: str
 
     assert (run.ending, run.error) == (State.COMPLETED, error)
     assert "recovery.stop_hooks" not in run.visited
+
+
+def test_a_tool_call_that_was_announced_and_not_made_is_told_as_such() -> None:
+    run = play(says("Let me look.", stop_reason="tool_use"))
+
+    assert (run.ending, run.error) == (State.COMPLETED, "unknown_stop_reason")
+    assert shown_errors(run) == ["The model announced a tool call and made none."]
 
 
 def test_a_refusal_runs_no_tool_and_leaves_no_open_call() -> None:

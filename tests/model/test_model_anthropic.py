@@ -11,6 +11,7 @@ import anyio
 import httpx2
 import orjson
 import pytest
+from attrs import evolve
 
 from interlock.model.anthropic import RAW_RESPONSE
 from interlock.scripted import (
@@ -27,7 +28,7 @@ from interlock.scripted import (
 from phases.world.failures import FailureKind
 from phases.world.limits import Limits
 from phases.world.messages import Message, Text, Thinking, ToolUse
-from phases.world.ports import CallFinished, RawEvent, Replied, TextDelta, ThinkingDelta
+from phases.world.ports import Begun, CallFinished, RawEvent, Replied, TextDelta, ThinkingDelta
 from phases.world.usage import Usage
 from tests.model.asking import ask, failed, replied
 from tests.model.conftest import MakeModel
@@ -38,9 +39,10 @@ from tests.model.streams import begun, ended, text, wire
 async def test_a_good_stream_is_told_and_ends_in_the_reply(model_at: MakeModel) -> None:
     said = (thinking("hm \n", "c2ln"), "Let me look.", tool_use("Bash", {"command": "ls"}, id="t"))
     async with ScriptedServer([reply(*said, usage={"input_tokens": 7, "output_tokens": 9})]) as s:
-        *told, last = await ask(model_at(s.base_url, thinking_budget=2000))
+        begun, *told, last = await ask(model_at(s.base_url, thinking_budget=2000))
 
     call = ToolUse("t", "Bash", {"command": "ls"})
+    assert isinstance(begun, Begun)
     assert told == [ThinkingDelta("hm \n"), TextDelta("Let me look."), CallFinished(call)]
     assert isinstance(last, Replied)
     message = last.reply.message
@@ -57,6 +59,29 @@ async def test_a_known_model_has_a_price(model_at: MakeModel) -> None:
     usage = {"input_tokens": 1000, "output_tokens": 100}
     async with ScriptedServer([reply("hi", model="claude-haiku-4-5", usage=usage)]) as s:
         assert (await replied(model_at(s.base_url))).cost == pytest.approx(0.0015)
+
+
+async def test_the_prompt_is_told_with_its_price_as_soon_as_it_is_counted(
+    model_at: MakeModel,
+) -> None:
+    start = begun(input_tokens=50_000, output_tokens=1)
+    lines = wire([start, *text(0, "Hel")]).decode().split("\n")[:-1]
+    async with ScriptedServer([RawSse(lines=tuple(lines), end=End.STALL)]) as s:
+        request = evolve(asking(user("go")), model="claude-haiku-4-5")
+        async with aclosing(model_at(s.base_url).ask(request)) as events:
+            first, second = await anext(events), await anext(events)
+
+    assert isinstance(first, Begun)
+    assert first.usage == Usage(input_tokens=50_000, output_tokens=1)
+    assert first.cost == pytest.approx(0.050005)
+    assert second == TextDelta("Hel")
+
+
+async def test_a_refused_request_has_begun_nothing(model_at: MakeModel) -> None:
+    async with ScriptedServer([status(529, "overloaded_error", "Overloaded")]) as s:
+        told = await ask(model_at(s.base_url))
+
+    assert len(told) == 1
 
 
 async def test_an_id_that_comes_twice_leaves_once(model_at: MakeModel) -> None:
@@ -209,6 +234,7 @@ STALLED = cut("Hello.", after=4, end=End.STALL)
 async def test_a_consumer_that_leaves_closes_the_connection(model_at: MakeModel) -> None:
     async with ScriptedServer([STALLED]) as s:
         async with aclosing(model_at(s.base_url).ask(asking(user("go")))) as events:
+            assert isinstance(await anext(events), Begun)
             assert await anext(events) == TextDelta("Hello.")
         with anyio.fail_after(5):
             await s.wait_for_disconnect(1)

@@ -22,7 +22,7 @@ from interlock.scripted import (
 from phases.world.failures import Failure, FailureKind, RefusedBlock
 from phases.world.limits import Limits
 from phases.world.messages import Opaque, Text, ToolResult
-from phases.world.ports import CallFinished, Failed, Replied, TextDelta
+from phases.world.ports import Begun, CallFinished, Failed, Replied, TextDelta
 from phases.world.usage import Usage
 from tests.model.asking import SHORT, ask, failed, replied
 from tests.model.conftest import MakeModel
@@ -169,8 +169,8 @@ async def test_what_a_failed_answer_has_used_is_told(model_at: MakeModel) -> Non
     async with ScriptedServer([raw(start, text(0, "Hel"))]) as s:
         *told, last = await ask(model_at(s.base_url))
 
-    assert told == [TextDelta("Hel")]
     assert isinstance(last, Failed)
+    assert told == [Begun(usage=last.usage, cost=None), TextDelta("Hel")]
     assert last.usage == Usage(input_tokens=27, output_tokens=1, cache_read_input_tokens=1000)
 
 

@@ -125,6 +125,25 @@ def test_a_view_that_rests_on_another_loop_is_refused() -> None:
         records.outcome("Prepared", said, fresh((prompt(1), prompt(2))))
 
 
+@pytest.mark.parametrize("said", [None, 3, "view", [], ["view"]])
+@pytest.mark.parametrize("name", ["Prepared", "Streamed", "Checked"])
+def test_a_payload_that_is_no_object_is_one_clear_error(name: str, said: Any) -> None:
+    with pytest.raises(ValueError, match=f"no {name} of this version: it is no JSON object"):
+        records.outcome(name, said, fresh())
+
+
+@pytest.mark.parametrize(
+    "view", [{}, {"of": 1}, {"of": 1, "is": None}, {"of": 1, "is": [None]}, {"of": 1, "is": [[0]]}]
+)
+def test_a_view_that_is_no_list_of_messages_is_one_clear_error(view: Any) -> None:
+    loop = fresh()
+    first = Prepared(view=loop.state.messages, size=1, tracking=loop.now.tracking)
+    said = through_json(records.payload(first, loop))
+
+    with pytest.raises(ValueError, match=r"view of this Prepared|no Message|not enough values"):
+        records.outcome("Prepared", said | {"view": view}, loop)
+
+
 def test_old_traces_replay_under_the_limits_of_their_day() -> None:
     assert records.start(fresh())["run"]["limits"]["max_nudges"] == Limits().max_nudges
 

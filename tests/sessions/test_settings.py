@@ -93,6 +93,21 @@ def test_a_key_is_not_printed() -> None:
             "localhost:1",
             "is 'localhost:1'; set an address that begins with http:// or https://",
         ),
+        *(
+            (
+                "ANTHROPIC_BASE_URL",
+                url,
+                f"is {url!r}; set an address with a host and, if any, a port from 1 to 65535",
+            )
+            for url in (
+                "http://127.0.0.1:99999",
+                "http://127.0.0.1:0",
+                "http://127.0.0.1:port",
+                "https://",
+                "http://:8080/v1",
+                "http://[::1",
+            )
+        ),
         (
             "INTERLOCK_CONTEXT_WINDOW",
             "3000",

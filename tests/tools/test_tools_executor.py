@@ -210,6 +210,7 @@ async def test_a_denied_call_is_told_why_and_noted_and_the_others_run(folder: Pa
 
         assert results[0].is_error
         assert "runs without anyone to ask" in results[0].text
+        assert results[0].text.endswith("or with --permission-mode.)")  # and no second stop
         assert results[1].text == "did read"
         assert [denial.tool_use_id for denial in at.gate.denials] == ["write"]
 
