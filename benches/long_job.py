@@ -153,7 +153,7 @@ async def job(here: Place, watch: Watch, *, thinks: bool) -> tuple[RunSummary, P
         base_url=here.url,
         max_thinking_tokens=2_000 if thinks else None,
     )
-    async with open_agent(options, settings, asker=NobodyAsks(), environ={}) as agent:
+    async with open_agent(options, settings, asker=NobodyAsks()) as agent:
         summary = await agent.prompt(PROMPT, watch)
         return summary, agent.paths.trace(summary.run_id)
 

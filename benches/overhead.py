@@ -118,7 +118,7 @@ async def interlock(place: Place, turns: int) -> Marks:
     settings = Settings(
         home=place.home, limits=Limits(), api_key="none", base_url=place.url, output_cap=MAX_TOKENS
     )
-    async with open_agent(options, settings, asker=NobodyAsks(), environ={}) as agent:
+    async with open_agent(options, settings, asker=NobodyAsks()) as agent:
         summary = await agent.prompt(PROMPT, show)
     if summary.reason != "max_turns":
         raise SystemExit(f"the run ended in {summary.reason}: {summary.error_text}")

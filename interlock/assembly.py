@@ -50,7 +50,6 @@ async def open_agent(
     settings: Settings,
     *,
     asker: Asker,
-    environ: Mapping[str, str],
     clock: Clock | None = None,
     prefetches: Sequence[PrefetchSource] = (),
 ) -> AsyncIterator[Agent]:
@@ -144,9 +143,7 @@ def _adapter(
     )
 
 
-def _edits(
-    settings: Settings, specs: tuple[Mapping[str, Json], ...]
-) -> Mapping[str, Json] | None:
+def _edits(settings: Settings, specs: tuple[Mapping[str, Json], ...]) -> Mapping[str, Json] | None:
     if not settings.features.context_editing:
         return None
     return context_edits(settings.limits, [spec["name"] for spec in specs])

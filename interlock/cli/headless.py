@@ -49,7 +49,7 @@ class Opener(Protocol):
     """Builds an agent: `interlock.assembly.open_agent`, or a fake of it."""
 
     def __call__(
-        self, options: Options, settings: Settings, *, asker: Asker, environ: Mapping[str, str]
+        self, options: Options, settings: Settings, *, asker: Asker
     ) -> AbstractAsyncContextManager[Agent]: ...
 
 
@@ -166,7 +166,7 @@ def _prompt(asked: argparse.Namespace) -> str:
 async def _session(job: Job, opener: Opener, output: Output, signals: Signals) -> RunSummary:
     interrupt = InterruptSignal()
     asker = terminal_or_nobody(interrupt) if job.ask else NobodyAsks()
-    opened = opener(job.options, job.settings, asker=asker, environ=os.environ)
+    opened = opener(job.options, job.settings, asker=asker)
     async with opened as agent:
 
         def stop() -> None:

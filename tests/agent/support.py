@@ -110,7 +110,6 @@ class Room:
             attrs.evolve(options or allowed, cwd=self.work),
             Settings.of(given),
             asker=asker or NobodyAsks(),
-            environ=given,
             clock=clock,
         )
         async with opened as agent:

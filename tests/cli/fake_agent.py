@@ -6,8 +6,9 @@ Run as a program: `python tests/cli/fake_agent.py ARGS...` is `interlock ARGS...
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -189,7 +190,7 @@ class FakeAgent:
 
 @asynccontextmanager
 async def open_fake(
-    options: Options, settings: Settings, *, asker: Asker, environ: Mapping[str, str]
+    options: Options, settings: Settings, *, asker: Asker
 ) -> AsyncIterator[FakeAgent]:
     if settings.api_key is None:
         raise UsageError("no API key: set ANTHROPIC_API_KEY")
@@ -204,7 +205,7 @@ async def open_fake(
             cwd=options.cwd,
             permission_mode=options.permission_mode,
             transcript_path=paths.transcript,
-            does=environ.get("FAKE", "say:ok"),
+            does=os.environ.get("FAKE", "say:ok"),
             transcript=transcript,
         )
     finally:

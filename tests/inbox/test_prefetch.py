@@ -141,7 +141,7 @@ async def opened(room: Room, server: ScriptedServer, *sources: Memory) -> AsyncI
         cwd=room.work, model=MODEL, permission_mode=PermissionMode.BYPASS_PERMISSIONS
     )
     async with open_agent(
-        options, Settings.of(environ), asker=NobodyAsks(), environ=environ, prefetches=sources
+        options, Settings.of(environ), asker=NobodyAsks(), prefetches=sources
     ) as agent:
         yield agent
 
