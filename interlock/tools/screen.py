@@ -43,20 +43,28 @@ class Screen:
     def end(self) -> str:
         """The rest; nothing more will come."""
         rest = self._settled(self._decoder.decode(b"", final=True))
-        last, self._line = self._line.rstrip("\r"), ""
+        last, self._line = _drawn(self._line).rstrip("\r"), ""
         return rest + last
 
     def _settled(self, text: str) -> str:
+        # The last line is kept as it came: what redraws it may still be on its way.
         text = self._line + _SEQUENCE.sub("", text).translate(_CONTROLS)
-        while "\x08" in text:
-            text = _OVERSTRUCK.sub("", text)
-        if "\r" in text:
-            text = re.sub(r"\r+\n", "\n", text)
-            text = _REDRAWN.sub("", text)
         whole, newline, self._line = text.rpartition("\n")
+        whole = _drawn(whole + newline)
+        if len(self._line) > _MAX_HELD:
+            self._line = _drawn(self._line)
         if len(self._line) > _MAX_HELD:
             # A CR at the very end may belong to a line end.
             kept = "\r" if self._line.endswith("\r") else ""
-            whole, newline = whole + newline + self._line.removesuffix("\r"), ""
-            self._line = kept
-        return whole + newline
+            whole, self._line = whole + self._line.removesuffix("\r"), kept
+        return whole
+
+
+def _drawn(text: str) -> str:
+    """What stays of lines after everything in them has been drawn over."""
+    while "\x08" in text:
+        text = _OVERSTRUCK.sub("", text)
+    if "\r" in text:
+        text = re.sub(r"\r+\n", "\n", text)
+        text = _REDRAWN.sub("", text)
+    return text

@@ -25,10 +25,12 @@ def environment(home: Path) -> dict[str, str]:
     return kept | {"INTERLOCK_HOME": str(home), "PYTHONPATH": str(ROOT)}
 
 
-def interlock(home: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+def interlock(
+    home: Path, *words: str, folder: Path = ROOT, **more: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*INTERLOCK, *words],
-        cwd=ROOT,
+        cwd=folder,
         env=environment(home) | more,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -88,10 +90,10 @@ def test_every_command_that_the_demo_names_works(tmp_path: Path) -> None:
 
 
 def test_looking_at_the_diagram_leaves_no_files_where_one_stands(tmp_path: Path) -> None:
-    demo = interlock(tmp_path, "demo", "--fast")
-    (line,) = re.findall(r"^  (.+ diagram .*)$", demo.stdout, re.M)
     folder = tmp_path / "elsewhere"
     folder.mkdir()
+    demo = interlock(tmp_path, "demo", "--fast", folder=folder)
+    (line,) = re.findall(r"^  (.+ diagram .*)$", demo.stdout, re.M)
 
     looked = as_typed(line, tmp_path, folder)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from interlock.tools.excerpt import Excerpt, shortened
@@ -21,6 +21,7 @@ def shown(*chunks: bytes) -> str:
     return "".join([*(screen.feed(chunk) for chunk in chunks), screen.end()])
 
 
+@example(text="a\ra\x08", cuts=[3])
 @given(st.lists(PIECES, max_size=20).map("".join), st.lists(st.integers(0, 60), max_size=6))
 def test_what_is_shown_does_not_depend_on_how_it_arrives(text: str, cuts: list[int]) -> None:
     data = text.encode()
