@@ -216,7 +216,7 @@ SAID = st.lists(
 ).map(lambda parts: tuple(step for part in parts for step in part))
 MOMENTS = st.builds(
     Stop,
-    at=st.integers(1, 40),
+    at=st.integers(1, 24),
     turns=st.integers(0, 24),
     again=_one_in(2, st.integers(0, 12)),
     how=st.sampled_from(("interrupt", "interrupt", "interrupt", "cancel")),

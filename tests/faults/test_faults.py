@@ -85,7 +85,7 @@ def test_whatever_breaks_in_a_small_window_every_law_holds(script: Script) -> No
     _in_a_small_one.holds(script)
 
 
-@profile(140)
+@profile(170)
 @given(script=STOPPED)
 def test_whenever_it_is_stopped_every_law_holds(script: Script) -> None:
     _stopped.holds(script)
