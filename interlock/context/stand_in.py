@@ -70,6 +70,17 @@ def parted(view: Messages) -> Parted:
     return Parted(view[:at], view[at:])
 
 
+def narrowed(parts: Parted) -> Parted:
+    """Only the last prompt stays open.
+
+    One before it that was too large was refused, and the user told so; left open it would take
+    every later prompt down with it.
+    """
+    prompts = [n for n, one in enumerate(parts.open) if one.kind is Kind.PROMPT]
+    at = prompts[-1] if prompts else 0
+    return Parted((*parts.past, *parts.open[:at]), parts.open[at:])
+
+
 def _is_words(message: Message) -> bool:
     return (
         message.role == "user"

@@ -19,6 +19,7 @@ from interlock.context.stand_in import (
     Shares,
     cut,
     local_cut,
+    narrowed,
     parted,
     plain,
     summary_message,
@@ -112,6 +113,8 @@ class ModelSummariser:
             return Summarised(view=None, problem=why)
         shares, bill = Shares.of(room, loop.run.limits.keepsake_budget), _Bill()
         parts = parted(view)
+        if weight(parts.open) > shares.open:
+            parts = narrowed(parts)
         if weight(parts.open) > (shares.open if parts.past else shares.requests):
             # Cut, it would be answered as if it were whole.
             return Summarised(view=None, problem=_prompt_is_too_large(loop, parts.open))

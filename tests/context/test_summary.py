@@ -359,6 +359,15 @@ def test_a_prompt_that_fits_beside_a_summary_stays_word_for_word() -> None:
     assert made.view[-1] is view[-1]
 
 
+def test_a_prompt_that_was_refused_does_not_take_the_next_one_down() -> None:
+    view = (*rounds(1), says("done"), user("z" * 500_000), user("something small"))
+
+    made = summarised(view, writes("s"))
+
+    assert made.view[-1] is view[-1]
+    assert weight(made.view) < 60_000
+
+
 def test_a_first_prompt_too_large_for_a_summary_is_refused_too() -> None:
     made = summarised((user("z" * 300_000),), writes("s"))
 

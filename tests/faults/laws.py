@@ -315,8 +315,6 @@ def lives_on(session: Session) -> None:
     fine: list[tuple[str, str | None]] = [("completed", None)]
     if scene.budget_usd is not None:
         fine.append(("budget_exhausted", "budget_exhausted"))
-    if scene.window is not None:
-        fine.append(("blocking_limit", "blocking_limit"))
     # Where a script has answers that stand still, the limits are so short that a busy machine
     # can miss them with a good answer, too.
     late = session.script.stalls and "INTERLOCK_FIRST_EVENT_S" in str(last.ended.text)

@@ -18,7 +18,15 @@ from hypothesis import HealthCheck, event, given, settings
 from phases.world.ports import Caption
 from tests.faults.laws import check
 from tests.faults.play import play
-from tests.faults.script import ANY, IN_A_SMALL_WINDOW, STOPPED, Script
+from tests.faults.script import (
+    ANY,
+    IN_A_SMALL_WINDOW,
+    STOPPED,
+    Prompt,
+    Say,
+    Scene,
+    Script,
+)
 from tests.inbox.test_captions import SmallModel, after_tools, desk, settled
 
 _ASKED_FOR = os.environ.get("INTERLOCK_FAULT_EXAMPLES")
@@ -114,3 +122,13 @@ async def test_a_stop_before_the_caption_is_asked_for_comes_in_time() -> None:
 
         assert at.small.asked == []
         assert await at.captions.collect(job) == Caption()
+
+
+def test_a_prompt_that_was_too_large_does_not_take_the_next_one_down() -> None:
+    giant = Prompt(says=(Say(calls=("bash giant",)),))
+    script = Script(
+        prompts=(giant, Prompt(words=8_000), Prompt(words=3)), scene=Scene(window=9_000)
+    )
+
+    with tempfile.TemporaryDirectory() as folder:
+        check(play(script, Path(folder)))
