@@ -82,6 +82,8 @@ class FakeAgent:
     _interrupt: InterruptSignal = field(factory=InterruptSignal)
 
     def interrupt(self) -> None:
+        if self.does == "stubborn" and not self._interrupt.requested:
+            print("told to stop", file=sys.stderr, flush=True)
         self._interrupt.request()
 
     async def prompt(self, text: str, show: Show, *, typed: str | None = None) -> RunSummary:

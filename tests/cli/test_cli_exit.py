@@ -221,25 +221,27 @@ def test_a_signal_stops_the_run_and_the_transcript_is_whole(
 
 def test_the_second_ctrl_c_only_tells_and_the_third_leaves_at_once(shell: Shell) -> None:
     process = waiting(shell, "stubborn")
-    time.sleep(0.3)  # until the handlers know the agent: nothing tells that it is so
-    process.send_signal(signal.SIGINT)
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    time.sleep(0.2)
+    assert process.stderr is not None
+    told = []
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+        told.append(process.stderr.readline())
     assert process.poll() is None
 
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=20)
 
-    assert process.returncode == 130
-    assert err == b"interlock: already stopping; once more to leave at once\n"
+    assert (process.returncode, err) == (130, b"")
+    assert told == [
+        b"told to stop\n",
+        b"interlock: already stopping; once more to leave at once\n",
+    ]
     (path,) = shell.transcripts
     assert [message.kind for message in read_messages(path)] == [Kind.PROMPT]
 
 
 def test_a_run_that_does_not_stop_is_left_before_the_sender_kills(shell: Shell) -> None:
     process = waiting(shell, "stubborn")
-    time.sleep(0.3)
     began = time.monotonic()
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=20)
