@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 
 from interlock.agent import Agent
 from interlock.captioner import captioner
@@ -60,13 +61,8 @@ async def open_agent(
 
     Raises UsageError, with one line that says how to mend it, for what cannot work.
     """
-    cwd = options.cwd.resolve()
-    if not cwd.is_dir():
-        raise UsageError(f"no such folder: {options.cwd} (--cwd)")
-    model = options.model or settings.model or DEFAULT_MODEL
-    _insist_on_a_key(settings)
-    small = () if settings.small_model is None else (settings.small_model,)
-    _insist_on_prices(options, (model, *options.fallback_models, *small))
+    cwd, model = options.cwd.resolve(), options.model or settings.model or DEFAULT_MODEL
+    _insist_on_what_it_needs(options, settings, cwd, model)
     preload()  # the SDK is slow to import: beside git's answers it costs nothing
     ids, clock = RandomIds(), clock or RealClock()
     session_id = options.session_id or ids.new()
@@ -80,16 +76,10 @@ async def open_agent(
         system = system_blocks(options, await environment_block(cwd, now=time.time()))
         specs = tuple(tool.wire() for tool in tools.values())
         adapter = _adapter(options, settings, system, specs, clock)
-        helpers = {"summary": captioner(settings, clock)} if small else {}
+        helpers = {"summary": captioner(settings, clock)} if settings.small_model else {}
         for each in (adapter, *helpers.values()):
             stack.push_async_callback(each.aclose)
-        transcript = Transcript(
-            paths.transcript,
-            session_id=session_id,
-            cwd=cwd,
-            entrypoint=settings.entrypoint,
-            permission_mode=options.permission_mode.value,
-        )
+        transcript = _transcript(options, settings, paths, cwd)
         stack.push_async_callback(transcript.aclose)
         ledger = Ledger(adapter, helpers=helpers)
         yield Agent(
@@ -120,6 +110,18 @@ async def open_agent(
             strange_rules=rules.strangers(names()),
             clock=clock,
         )
+
+
+def _transcript(
+    options: Options, settings: Settings, paths: SessionPaths, cwd: Path
+) -> Transcript:
+    return Transcript(
+        paths.transcript,
+        session_id=paths.session_id,
+        cwd=cwd,
+        entrypoint=settings.entrypoint,
+        permission_mode=options.permission_mode.value,
+    )
 
 
 def _adapter(
@@ -167,6 +169,15 @@ def _tools(options: Options, settings: Settings, sleep: Sleep) -> dict[str, Tool
         return chosen(built_in(shell, sleep=sleep if named else None), options.tools)
     except UnknownTool as error:
         raise UsageError(f"{error} (--tools)") from error
+
+
+def _insist_on_what_it_needs(options: Options, settings: Settings, cwd: Path, model: str) -> None:
+    """Raise UsageError for what no session could do without."""
+    if not cwd.is_dir():
+        raise UsageError(f"no such folder: {options.cwd} (--cwd)")
+    _insist_on_a_key(settings)
+    small = () if settings.small_model is None else (settings.small_model,)
+    _insist_on_prices(options, (model, *options.fallback_models, *small))
 
 
 def _insist_on_a_key(settings: Settings) -> None:
