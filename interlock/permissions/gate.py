@@ -31,21 +31,25 @@ class Gate:
     def begin_run(self) -> None:
         self.denials.clear()
 
-    def decide(self, question: Question) -> Decision:
-        """What is clear without asking anyone."""
+    def decide(self, question: Question, said: Decision | None = None) -> Decision:
+        """What is clear without asking anyone; `said` is what a hook decided before."""
         decision = self.judge.decide(question)
+        if decision.verdict is Verdict.DENY:
+            return decision
+        if said is not None and (said.verdict is not Verdict.ALLOW or decision.rule is None):
+            return said
         if decision.verdict is Verdict.ASK and _kind(question) in self._always:
             reason = "the user allowed it for this session"
             return Decision(verdict=Verdict.ALLOW, reason=reason, rule=decision.rule)
         return decision
 
-    async def settle(self, question: Question) -> Decision:
+    async def settle(self, question: Question, said: Decision | None = None) -> Decision:
         """Allow or deny; a person is asked if need be, and a denial is noted."""
-        decision = self.decide(question)
+        decision = self.decide(question, said)
         if decision.verdict is Verdict.ASK:
             async with self._one_at_a_time:
                 # The answer to the question before may cover this one.
-                decision = self.decide(question)
+                decision = self.decide(question, said)
                 if decision.verdict is Verdict.ASK:
                     return await self._asked(question, decision)
         if decision.verdict is Verdict.DENY:

@@ -22,7 +22,7 @@ from interlock.tools.excerpt import shortened
 from interlock.tools.paths import BadPath, PathMoved
 from interlock.tools.reads import FileReads
 from interlock.tools.schema import BadInput, checked
-from interlock.tools.seams import After, NoHooks, Permissions, ToolHooks
+from interlock.tools.seams import After, Before, NoHooks, Permissions, ToolHooks
 from interlock.tools.tool import Output, Tool, ToolContext, ToolError
 from phases.world.limits import Limits
 from phases.world.loop import Reply, ToolUseContext
@@ -178,12 +178,11 @@ class ToolExecutor:
     async def _settled(self, round_: Round, call: Call) -> ToolResult:
         """Hooks, permission, the tool itself, hooks, cap."""
         context = call.context = self._context(round_, call)
+        before = Before()
         try:
-            blocked = await self._asked_hooks(round_, call)
-            if blocked is not None:
-                return error(call.use, f"A hook blocked this call: {blocked}")
+            before = await self._asked_hooks(round_, call)
             question = self._question(call, context)
-            decision = await self._permissions.settle(question)
+            decision = await self._permissions.settle(question, before.said)
             if not decision.allowed:
                 return error(call.use, f"Permission denied: {_ended(decision.reason)}")
             context.granted = frozenset((*question.reads, *question.writes))
@@ -197,6 +196,8 @@ class ToolExecutor:
             output = _failure(call.use.name, problem)
         round_.cwd = context.cwd
         result = self._capped(call.use, output)
+        if before.context is not None:
+            result = evolve(result, content=(*result.content, Text(before.context)))
         return await self._told_hooks(round_, call, result)
 
     def _context(self, round_: Round, call: Call) -> ToolContext:
@@ -239,20 +240,22 @@ class ToolExecutor:
             preview=preview,
         )
 
-    async def _asked_hooks(self, round_: Round, call: Call) -> str | None:
-        """Why hooks block the call, or None; they may change its arguments."""
+    async def _asked_hooks(self, round_: Round, call: Call) -> Before:
+        """What hooks say before the call; they may change its arguments."""
         if not self._hooks.watches(call.use.name):
-            return None
+            return Before()
         before = await self._hooks.before(call.use, round_.context)
+        round_.hook_stopped = round_.hook_stopped or before.stop
         if before.arguments is not None and call.tool is not None:
             call.arguments = checked(before.arguments, call.tool.input_schema)
-        return before.blocked
+        return before
 
     async def _told_hooks(self, round_: Round, call: Call, result: ToolResult) -> ToolResult:
         if call.state is not CallState.RUNNING or not self._hooks.watches(call.use.name):
             return result
         try:
-            after = await self._hooks.after(call.use, result, round_.context)
+            use = evolve(call.use, input=call.arguments)
+            after = await self._hooks.after(use, result, round_.context)
         except Exception as problem:  # the tool has run: its result stands
             after = After(feedback=f"(A hook failed after this call: {problem})")
         round_.hook_stopped = round_.hook_stopped or after.stop

@@ -18,8 +18,10 @@ class Permissions(Protocol):
         """What is clear without asking a person. Changes nothing."""
         ...
 
-    async def settle(self, question: Question) -> Decision:
-        """Allow or deny; asks a person if need be."""
+    async def settle(self, question: Question, said: Decision | None = None) -> Decision:
+        """Allow or deny; asks a person if need be. `said` is what a hook decided before: its
+        deny and its ask hold, its allow spares the question but binds no deny or ask rule.
+        """
         ...
 
     def hides(self, path: Path) -> bool:
@@ -31,8 +33,10 @@ class Permissions(Protocol):
 class Before:
     """What hooks say about a call that is about to run."""
 
-    blocked: str | None = None  # why not, for the model
+    said: Decision | None = None  # None: they leave it to rules, mode and the user
     arguments: Mapping[str, Json] | None = None  # in place of the model's; checked and judged anew
+    context: str | None = None  # for the model, beside the result
+    stop: str | None = None  # why the run should end, once this reply's calls are answered
 
 
 @frozen(kw_only=True)
@@ -51,7 +55,10 @@ class ToolHooks(Protocol):
 
     async def before(self, call: ToolUse, context: ToolUseContext) -> Before: ...
 
-    async def after(self, call: ToolUse, result: ToolResult, context: ToolUseContext) -> After: ...
+    async def after(self, call: ToolUse, result: ToolResult, context: ToolUseContext) -> After:
+        """Told of a call that ran. `call.input` is what it ran with; a result that is an error
+        goes to the hooks for failures."""
+        ...
 
 
 @frozen

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from interlock.options import PermissionMode
-from interlock.permissions import Rules
+from interlock.permissions import Decision, Rules, Verdict
 from interlock.tools import After, Before, built_in
 from interlock.tools.calls import SecondResult, prepared
 from phases.world.limits import Limits
@@ -365,10 +365,13 @@ class Hooks:
 
 
 async def test_a_hook_can_block_and_change_and_comment_and_stop(folder: Path) -> None:
-    blocking = Hooks(Before(blocked="not today"), After())
+    no = Decision(verdict=Verdict.DENY, reason="a hook blocked it: not today")
+    blocking = Hooks(Before(said=no), After())
     async with bench(folder, hooks=blocking) as at:
         at.executor.offer(step("a"))
-        assert texts(await at.run(step("a"))) == ["A hook blocked this call: not today"]
+        assert texts(await at.run(step("a"))) == [
+            "Permission denied: a hook blocked it: not today."
+        ]
         assert at.step.log == []
 
     changing = Hooks(Before(arguments={"id": "b"}), After(feedback="well done", stop="enough"))
