@@ -161,6 +161,7 @@ class Answer:
                 failure=self._failure, usage=assembler.usage, cost=0.0 if nothing else cost
             )
         reply = assembler.reply(self._headers.get("request-id"))
+        self._outgoing.tool_ids.update(call.id for call in reply.message.calls)
         return Replied(reply=reply, usage=assembler.usage, cost=cost)
 
     def _cost(self) -> float | None:

@@ -56,7 +56,7 @@ class ReplyAssembler:
         taken: Set[str] = frozenset(),
         raw_events: bool = False,
     ) -> None:
-        """`new_id` gives fresh UUIDs; `taken` holds the tool ids of the request."""
+        """`new_id` gives fresh UUIDs; `taken` holds the tool ids of the session."""
         self.started = False
         self.stopped = False
         self.error: StreamError | None = None

@@ -10,11 +10,11 @@ the work grows with what is new, not with the history.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
-from attrs import Factory, define, frozen
+from attrs import Factory, define, field, frozen
 
 from interlock.model.layout import Place, answers_of, has_thought, ordered, runs
 from phases.world.failures import RefusedBlock
@@ -51,7 +51,8 @@ class Outgoing:
 
     body: bytes
     thinking: bool
-    tool_ids: Set[str]  # in the whole request
+    # Of every call so far, also of those no longer in the request.
+    tool_ids: set[str] = field(eq=False)
     messages: tuple[Message, ...]
 
     def refused(self, message: int, block: int) -> RefusedBlock | None:
@@ -94,6 +95,7 @@ class _Built:
     """What the last request of one purpose looked like, without its cache marks."""
 
     thinking: bool
+    ever: set[str]  # the tool ids of all requests of the adapter
     messages: tuple[Message, ...] = ()
     turns: list[_Turn] = Factory(list)
     parts: list[bytes] = Factory(list)
@@ -119,6 +121,8 @@ class Gate:
             self._context = (Message(id=_CONTEXT_ID, role="user", kind=Kind.NOTE, content=words),)
         self._fixed = _fixed(system, tools)
         self._built: dict[str, _Built] = {}
+        # A call that a compaction took out of the requests still stands in the transcript.
+        self._ever: set[str] = set()
 
     def build(
         self,
@@ -138,18 +142,18 @@ class Gate:
         # Taken out while it is worked on: after an error, or beside another request of the same
         # purpose, a half-built one must not be found.
         thinks = adaptive or self._budget is not None
-        built = self._built.pop(request.purpose, None) or _Built(thinking=thinks)
+        built = self._built.pop(request.purpose, None) or _Built(thinking=thinks, ever=self._ever)
         _extend(built, messages)
         thinking = thinks and (adaptive or not _thoughtless(built.turns))
         if built.thinking is not thinking:
-            built = _Built(thinking=thinking)
+            built = _Built(thinking=thinking, ever=self._ever)
             _extend(built, messages)
         body = self._body(request, built, most_output, counting=counting, adaptive=adaptive)
         self._built[request.purpose] = built
         return Outgoing(
             body=body,
             thinking=thinking,
-            tool_ids=built.tool_ids,
+            tool_ids=self._ever,
             messages=messages,
         )
 
@@ -269,6 +273,7 @@ def _add(built: _Built, start: int, end: int, members: tuple[Message, ...]) -> N
         )
     )
     built.tool_ids.update(calls)
+    built.ever.update(calls)
 
 
 def _new_calls(members: tuple[Message, ...], known: set[str]) -> tuple[str, ...]:

@@ -721,6 +721,24 @@ async def test_two_calls_with_one_id_are_two_calls(room: Room) -> None:
     assert server.verdict() == ()
 
 
+async def test_an_id_that_was_summarised_away_is_not_given_a_second_time(room: Room) -> None:
+    answers: list[Answer] = [
+        reply(bash("echo one", id="toolu_same")),
+        status(400, "invalid_request_error", "prompt is too long: 2050 tokens > 2000 maximum"),
+        reply("Short summary."),
+        reply(bash("echo two", id="toolu_same")),
+        reply("Done."),
+    ]
+    async with ScriptedServer(answers) as server, room.open(server) as agent:
+        told = await tell(agent, "count")
+
+    ids = [call.id for message in told.shown for call in message.calls]
+    assert told.ending == ("completed", None)
+    assert len(ids) == len(set(ids)) == 2
+    assert unanswered(agent.transcript_path) == []
+    assert server.verdict() == ()
+
+
 async def test_blank_texts_never_leave(room: Room) -> None:
     answers = [
         reply("", bash("true")),
