@@ -18,6 +18,7 @@ from attrs import define, evolve, field
 from fsm import TraceWriter, header_of
 from interlock import records, token_budget
 from interlock.context.autocompact import by_hand, fixed_part_warning
+from interlock.context.gauge import Fill, fill
 from interlock.cooldown import CoolDown
 from interlock.drive import Finished, Ports, drive
 from interlock.errors import TranscriptError
@@ -112,6 +113,15 @@ class Agent:
     @property
     def transcript_path(self) -> Path:
         return self.paths.transcript
+
+    @property
+    def spent(self) -> Mapping[str, ModelUse]:
+        """What the session has used of each model."""
+        return {name: self._use(name, one) for name, one in self._ledger.accounts.items()}
+
+    def filling(self) -> Fill:
+        """What fills the window now."""
+        return fill(self._messages, self._loop(()))
 
     def interrupt(self) -> None:
         """Stop the prompt under way: it ends in an `aborted_…` ending. Does nothing otherwise."""
@@ -313,9 +323,7 @@ class Agent:
             turns=finished.loop.state.turn_count,
             messages=counted.user_messages,
             usage=self._ledger.usage,
-            models={
-                name: self._use(name, account) for name, account in self._ledger.accounts.items()
-            },
+            models=self.spent,
             cost=self._ledger.cost,
             duration_s=seconds,
             api_duration_s=self._ledger.api_seconds,

@@ -96,12 +96,13 @@ def job_of(asked: argparse.Namespace, environ: Mapping[str, str]) -> Job:
         settings=settings,
         output_format=asked.output_format,
         # A person who waits at a terminal wants to see the answer as it comes.
-        verbose=asked.verbose or _at_a_terminal(asked),
+        verbose=asked.verbose or at_a_terminal(asked),
         ask=not asked.print and asked.output_format == "text",
     )
 
 
-def _at_a_terminal(asked: argparse.Namespace) -> bool:
+def at_a_terminal(asked: argparse.Namespace) -> bool:
+    """Whether a person reads along."""
     return not asked.print and asked.output_format == "text" and os.isatty(1) and os.isatty(2)
 
 

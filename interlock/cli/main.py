@@ -86,6 +86,10 @@ def _dispatch(arguments: list[str], opener: Opener | None) -> int:
         return 0
     from interlock.cli import headless
 
+    if opener is None and headless.at_a_terminal(asked) and os.isatty(0):
+        from interlock.cli import talk
+
+        return talk.run(asked)
     return headless.run(asked, opener)
 
 

@@ -123,6 +123,12 @@ class Live:
             case Notice(_, text):
                 self._line(f"◌ {text}")
 
+    def end(self) -> None:
+        """The run is over: what is said next begins a line."""
+        if self._in_text:
+            self.write("\n")
+            self._in_text = False
+
     def _line(self, line: str) -> None:
         self.write(f"{chr(10) if self._in_text else ''}{visible(line)}\n")
         self._in_text = False

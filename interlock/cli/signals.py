@@ -47,6 +47,11 @@ class Signals:
         """From now on a signal calls `stop`, on the loop's own time."""
         self._loop, self._stop = loop, stop
 
+    def forget(self) -> None:
+        """What a Ctrl-C has stopped is over: the next one is a first one again."""
+        if self.code == _CODES[signal.SIGINT]:
+            self.code, self._count = None, 0
+
     def _came(self, number: int, frame: FrameType | None) -> None:
         code = _CODES[signal.Signals(number)]
         self.code = self.code or code

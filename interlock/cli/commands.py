@@ -1,0 +1,121 @@
+"""The slash commands of the session at a terminal: read by the program, never by the model."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from difflib import get_close_matches
+from enum import StrEnum
+
+from attrs import frozen
+
+from interlock.agent import Agent
+from interlock.context.gauge import render
+from phases.world.updates import Show
+
+
+class End(StrEnum):
+    """Why a session at the terminal ends."""
+
+    LEAVE = "leave"
+    CLEAR = "clear"  # another session begins
+
+
+@frozen(kw_only=True)
+class Place:
+    """Where a command is given: the session, and the screen."""
+
+    agent: Agent
+    say: Callable[[str], None]
+    show: Show
+
+
+@frozen(kw_only=True)
+class Command:
+    """A command; `at_once` ones only look, and run while the agent works."""
+
+    name: str
+    help: str
+    run: Callable[[Place, str], Awaitable[End | None]]
+    argument: str = ""
+    at_once: bool = False
+
+
+async def _compact(place: Place, focus: str) -> None:
+    problem = await place.agent.compact(place.show, focus or None)
+    place.say("the conversation is summarised" if problem is None else f"! {problem}")
+
+
+async def _context(place: Place, _: str) -> None:
+    place.say(render(place.agent.filling()))
+
+
+async def _cost(place: Place, _: str) -> None:
+    spent = place.agent.spent
+    for model, use in spent.items():
+        usage = use.usage
+        cost = "price not known" if use.cost is None else f"${use.cost:.4f}"
+        place.say(
+            f"{model}: {cost}; {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out, "
+            f"{usage.cache_read_input_tokens:,} from the cache, "
+            f"{usage.cache_creation_input_tokens:,} into it"
+        )
+    if not spent:
+        place.say("nothing was asked yet")
+
+
+async def _model(place: Place, name: str) -> None:
+    if name:
+        place.agent.model = name
+    place.say(f"model: {place.agent.model}")
+
+
+async def _queue(place: Place, _: str) -> None:
+    waiting = place.agent.waiting.messages
+    for queued in waiting:
+        place.say(f"- {queued.text}")
+    if not waiting:
+        place.say("nothing waits")
+
+
+async def _clear(place: Place, _: str) -> End:
+    return End.CLEAR
+
+
+async def _leave(place: Place, _: str) -> End:
+    return End.LEAVE
+
+
+async def _help(place: Place, _: str) -> None:
+    width = max(len(f"{each.name} {each.argument}") for each in COMMANDS.values())
+    for each in COMMANDS.values():
+        place.say(f"/{f'{each.name} {each.argument}':<{width}}  {each.help}")
+    place.say("Ctrl-C stops what runs; Ctrl-D leaves. Lines typed meanwhile are read in between.")
+
+
+COMMANDS = {
+    each.name: each
+    for each in (
+        Command(name="help", help="this list", run=_help, at_once=True),
+        Command(
+            name="compact", argument="[FOCUS]", help="summarise the conversation", run=_compact
+        ),
+        Command(name="context", help="what fills the window", run=_context, at_once=True),
+        Command(name="cost", help="what was used of each model", run=_cost, at_once=True),
+        Command(name="model", argument="[NAME]", help="the model from the next on", run=_model),
+        Command(name="queue", help="what waits to be read", run=_queue, at_once=True),
+        Command(name="clear", help="begin another session", run=_clear),
+        Command(name="exit", help="leave", run=_leave, at_once=True),
+    )
+}
+
+
+def find(line: str) -> Command | None:
+    """The command that a line gives, or None."""
+    word = line.strip().partition(" ")[0]
+    return COMMANDS.get(word[1:]) if word.startswith("/") else None
+
+
+def unknown(line: str) -> str:
+    word = line.strip().partition(" ")[0]
+    near = get_close_matches(word[1:], COMMANDS, n=1)
+    return f"! no command {word}; " + (f"did you mean /{near[0]}?" if near else "see /help")

@@ -1,0 +1,126 @@
+"""The session at a terminal: what is typed becomes a prompt, or waits while the agent works.
+
+Every line goes through the agent's queue, so the rules of the queue hold here as everywhere: words
+typed during a run are read between two turns, slash commands wait until it is over (but for those
+that only look). Knows neither how keys are read (`terminal`) nor what commands do (`commands`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Protocol
+
+import anyio
+from attrs import define, field
+
+from interlock.agent import Agent
+from interlock.cli import commands
+from interlock.cli.render import Live
+from interlock.cli.verdict import line_of
+from interlock.errors import InterlockError
+from interlock.inbox import Queued
+
+_READ = "(the agent reads it at its next stop)"
+_RUN = "(done when the agent has finished)"
+
+
+class Keys(Protocol):
+    """Where lines come from."""
+
+    def lines(self, interrupt: Interrupting) -> AsyncIterator[str]:
+        """Each line that is typed; ends when the person leaves."""
+        ...
+
+    def say(self, text: str) -> None: ...
+
+    def leave(self) -> None:
+        """End `lines`, as if the person had left."""
+        ...
+
+
+class Interrupting(Protocol):
+    def __call__(self) -> bool:
+        """Stop what runs; whether anything did."""
+        ...
+
+
+@define(kw_only=True)
+class Interactive:
+    """One agent at one terminal, until the person leaves or asks for another session."""
+
+    agent: Agent
+    keys: Keys
+    live: Live
+    fresh: Callable[[], None]  # called before each prompt: what stopped the last one is past
+    ended: commands.End | None = None
+    _busy: bool = False
+    _typed: anyio.Event = field(factory=anyio.Event)
+
+    async def run(self, first: str | None) -> commands.End:
+        """Work until it is over; `first` is the prompt that was given with the command."""
+        if first is not None:
+            self.agent.queue(first)
+        end = commands.End.LEAVE
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._work)
+            async for line in self.keys.lines(self._interrupt):
+                await self._take(line)
+            end = self.ended = self.ended or end
+            self.agent.interrupt()  # the run under way closes its transcript before it is over
+            self._typed.set()
+        return end
+
+    async def _take(self, line: str) -> None:
+        if not line.strip():
+            return
+        command = commands.find(line)
+        if command is not None and command.at_once:
+            await self._command(command, line)
+            return
+        self.agent.queue(line)
+        if self._busy:
+            self.keys.say(_READ if command is None else _RUN)
+        self._typed.set()
+
+    async def _work(self) -> None:
+        """One after another: prompts and the commands among them."""
+        while self.ended is None:
+            queued = self.agent.next_queued()
+            if queued is None:
+                self._typed = anyio.Event()
+                await self._typed.wait()
+                continue
+            self._busy = True
+            try:
+                await self._run(queued)
+            except InterlockError as error:
+                self.keys.say(f"! {error}")
+            finally:
+                self._busy = False
+
+    async def _run(self, queued: Queued) -> None:
+        command = commands.find(queued.text) if queued.is_command else None
+        if command is not None:
+            await self._command(command, queued.text)
+        elif queued.is_command:
+            self.keys.say(commands.unknown(queued.text))
+        else:
+            self.fresh()
+            summary = await self.agent.prompt(queued, self.live.show)
+            self.live.end()
+            line = line_of(summary)
+            if line is not None:
+                self.keys.say(f"! {line}")
+
+    async def _command(self, command: commands.Command, line: str) -> None:
+        argument = line.strip().partition(" ")[2].strip()
+        place = commands.Place(agent=self.agent, say=self.keys.say, show=self.live.show)
+        end = await command.run(place, argument)
+        if end is not None:
+            self.ended = end
+            self.keys.leave()
+
+    def _interrupt(self) -> bool:
+        if self._busy:
+            self.agent.interrupt()
+        return self._busy

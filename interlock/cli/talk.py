@@ -1,0 +1,72 @@
+"""A session at the terminal, from its flags to its exit code: `interlock` without `-p`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+
+from attrs import evolve
+
+from interlock.assembly import open_agent
+from interlock.cli.commands import End
+from interlock.cli.headless import options_of
+from interlock.cli.interactive import Interactive
+from interlock.cli.logs import configure
+from interlock.cli.render import Live
+from interlock.cli.signals import Signals
+from interlock.cli.terminal import Suspending, TerminalKeys
+from interlock.errors import UsageError
+from interlock.interrupt import InterruptSignal
+from interlock.options import Options
+from interlock.permissions import BadRule, terminal_or_nobody
+from interlock.settings import Settings
+
+
+def run(asked: argparse.Namespace) -> int:
+    """Talk until the person leaves; the exit code. Raises InterlockError."""
+    signals = Signals()
+    settings, options = Settings.of(os.environ), options_of(asked)
+    configure(debug=asked.debug or settings.debug)
+    try:
+        asyncio.run(_talk(options, settings, asked.prompt, signals))
+    except BadRule as error:
+        raise UsageError(str(error)) from error
+    return signals.code or 0
+
+
+async def _talk(options: Options, settings: Settings, first: str | None, signals: Signals) -> None:
+    end = End.CLEAR
+    while end is End.CLEAR:
+        end = await _session(options, settings, first, signals)
+        options, first = evolve(options, session_id=None), None
+
+
+async def _session(
+    options: Options, settings: Settings, first: str | None, signals: Signals
+) -> End:
+    interrupt = InterruptSignal()
+    keys = TerminalKeys(history=settings.home / "history")
+    asker = Suspending(terminal_or_nobody(interrupt))
+    async with open_agent(options, settings, asker=asker) as agent:
+
+        def stop() -> None:
+            """A signal, not a key: also the keys' Ctrl-C while a question stands there."""
+            interrupt.request()
+            agent.interrupt()
+            if signals.code != 130:
+                keys.leave()
+
+        def fresh() -> None:
+            interrupt.reset()
+            signals.forget()
+
+        signals.install()
+        signals.attach(asyncio.get_running_loop(), stop)
+        keys.say(f"{agent.model} in {agent.cwd}; /help lists the commands")
+        live = Live(write=keys.write)
+        session = Interactive(agent=agent, keys=keys, live=live, fresh=fresh)
+        end = await session.run(first)
+    sys.stdout.flush()
+    return end
