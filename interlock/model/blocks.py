@@ -34,6 +34,7 @@ class OpenBlock:
     pieces: list[str] = Factory(list)
     signature: list[str] = Factory(list)
     json: list[str] = Factory(list)
+    citations: list[Json] = Factory(list)
     stopped: bool = False
     strange: bool = False  # a delta came that this code does not understand
     odd: bool = False  # pieces may hold surrogates
@@ -67,7 +68,7 @@ class OpenBlock:
         """The block as it goes into the history; None where it must be left out whole."""
         match self.kind:
             case "text":
-                return Text(self._text("text"))
+                return Text(self._text("text"), tuple(whole_strings(self.citations)))
             case "thinking":
                 signature = str(self.start.get("signature") or "") + "".join(self.signature)
                 if cut and not signature:

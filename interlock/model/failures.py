@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import ssl
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -171,6 +172,7 @@ def _told_by_status(error: Any, asked: Asked) -> Failure:
             f"{asked.address} redirects to {one_line(target)}: set ANTHROPIC_BASE_URL to the "
             "final address",
             status=error.status_code,
+            hopeless=True,
         )
     error_type = error.type if isinstance(error.type, str) else None
     return refused(
@@ -196,7 +198,8 @@ def _broken_line(cause: BaseException, asked: Asked, *, streaming: bool) -> Fail
         return _failure(FailureKind.TIMEOUT, f"{asked.address} did not answer in time")
     return _failure(
         FailureKind.CONNECTION,
-        f"cannot connect to {asked.address}: {_reason(cause)}; check the address "
+        hopeless=_distrusted(cause),
+        message=f"cannot connect to {asked.address}: {_reason(cause)}; check the address "
         "(ANTHROPIC_BASE_URL) and the network",
     )
 
@@ -311,8 +314,10 @@ def _detail(body: Any) -> str:
             return str(body)
 
 
-def _failure(kind: FailureKind, message: str, *, status: int | None = None) -> Failure:
-    return Failure(kind=kind, message=one_line(message), status=status)
+def _failure(
+    kind: FailureKind, message: str, *, status: int | None = None, hopeless: bool = False
+) -> Failure:
+    return Failure(kind=kind, message=one_line(message), status=status, hopeless=hopeless)
 
 
 def _names(asked: Asked) -> dict[str, str]:
@@ -326,6 +331,15 @@ def _cause(error: BaseException) -> BaseException:
     if isinstance(error, anthropic.APIConnectionError) and error.__cause__ is not None:
         return error.__cause__
     return error
+
+
+def _distrusted(cause: BaseException | None) -> bool:
+    """Whether the server's certificate was refused: it will be the same next time."""
+    for _ in range(8):
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return True
+        cause = cause and (cause.__cause__ or cause.__context__)
+    return False
 
 
 def _reason(cause: BaseException) -> str:

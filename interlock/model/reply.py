@@ -197,6 +197,9 @@ class ReplyAssembler:
         if kind == "signature_delta" and block.kind == "thinking":
             block.signature.append(_field(delta, "signature_delta", "signature", str))
             self.progress += 1
+        elif kind == "citations_delta" and block.kind == "text":
+            block.citations.append(_field(delta, "citations_delta", "citation", dict))
+            self.progress += 1
         elif kind == "input_json_delta" and block.takes_input:
             piece = _field(delta, "input_json_delta", "partial_json", str)
             self.progress += bool(piece)

@@ -61,6 +61,10 @@ def block_of(raw: Mapping[str, Any]) -> Block:
     match said:
         case {"type": "text", "text": str(text)} if len(said) == 2:
             return Text(text)
+        case {"type": "text", "text": str(text), "citations": [*cited]} if (
+            len(said) == 3 and cited
+        ):
+            return Text(text, tuple(cited))
         case {"type": "thinking", "thinking": str(thinking), "signature": str(signature)} if (
             len(said) == 3
         ):

@@ -23,10 +23,14 @@ Json = Any  # what JSON can hold; parsed into types at the door, see interlock/m
 
 @frozen
 class Text:
+    """`citations` say where the model has it from; they go back as they came."""
+
     text: str
+    citations: tuple[Json, ...] = ()
 
     def wire(self) -> dict[str, Json]:
-        return {"type": "text", "text": self.text}
+        said: dict[str, Json] = {"type": "text", "text": self.text}
+        return {**said, "citations": list(self.citations)} if self.citations else said
 
 
 @frozen

@@ -299,6 +299,18 @@ def test_an_exception_that_was_foreseen_is_a_failure_in_one_line(
     assert "secret" not in failure.message
 
 
+def test_a_certificate_that_is_refused_will_be_refused_again() -> None:
+    refused = httpx2.ConnectError("certificate verify failed")
+    refused.__cause__ = ssl.SSLCertVerificationError(1, "certificate verify failed")
+
+    failures = [
+        raised(by_sdk(error), asked(), streaming=False)
+        for error in (refused, httpx2.ConnectError("refused"))
+    ]
+
+    assert [failure is not None and failure.hopeless for failure in failures] == [True, False]
+
+
 @pytest.mark.parametrize("error", [TypeError("a bug"), ValueError("a bug"), KeyError("a")])
 def test_an_exception_that_no_one_foresaw_stays_a_bug(error: Exception) -> None:
     assert raised(error, asked(), streaming=False) is None

@@ -43,6 +43,7 @@ class Case:
     kind: FailureKind
     words: str
     used: int = 0  # input tokens that are to be paid all the same
+    hopeless: bool = False  # another attempt would meet the same
 
 
 HALF_A_CALL = [
@@ -140,6 +141,7 @@ CASES = {
         Status(status=307, headers={"location": "https://login.example/"}),
         K.PROTOCOL,
         "redirects to https://login.example/",
+        hopeless=True,
     ),
 }
 
@@ -156,6 +158,7 @@ async def test_a_broken_answer_ends_in_one_failure_and_nothing_of_it_counts(
 
     assert isinstance(last, Failed)
     assert last.failure.kind is case.kind
+    assert last.failure.hopeless is case.hopeless
     assert case.words in last.failure.message
     assert "\n" not in last.failure.message
     assert (last.usage.prompt_tokens > 0) is (case.used > 0)

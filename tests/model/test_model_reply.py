@@ -149,6 +149,21 @@ def test_unknown_blocks_are_kept_whole_and_left_out_where_they_cannot_be() -> No
     )
 
 
+def test_where_a_text_has_it_from_goes_back_as_it_came() -> None:
+    source = {"type": "web_search_result_location", "url": "https://x.example/", "title": "X"}
+    cited = [
+        opened(0, "text", text=""),
+        said(0, "It is so"),
+        delta(0, "citations_delta", citation=source),
+        closed(0),
+    ]
+
+    (text,) = content(cited, ended())
+
+    assert text == Text("It is so", (source,))
+    assert text.wire() == {"type": "text", "text": "It is so", "citations": [source]}
+
+
 def test_unknown_deltas_in_a_known_block_are_skipped() -> None:
     events = [opened(0, "text", text=""), delta(0, "future_delta", v=2), said(0, "ok"), closed(0)]
 

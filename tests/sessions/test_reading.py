@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 from interlock.errors import TranscriptError
 from interlock.sessions import Transcript, find, read, read_messages
-from phases.world.messages import Kind, Message, Opaque, Text, ToolResult, ToolUse
+from phases.world.messages import Kind, Message, Text, ToolResult, ToolUse
 from tests.sessions.conversations import histories, prompt, reply, summary, uuid
 
 
@@ -98,7 +98,10 @@ def test_a_file_of_another_program_is_read_without_our_own_keys(tmp_path: Path) 
         Kind.RESULT,
         Kind.INTERRUPTION,
     ]
-    assert messages[1].content == (Opaque(cited), ToolUse("a", "Bash", {"command": "ls"}))
+    assert messages[1].content == (
+        Text("see", ({"url": "x"},)),
+        ToolUse("a", "Bash", {"command": "ls"}),
+    )
     assert messages[2].content == (ToolResult("a", (Text("one\ntwo"),)),)
     assert messages[2].source == uuid(2)
 
