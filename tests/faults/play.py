@@ -266,6 +266,8 @@ def _environ(script: Script) -> dict[str, str]:
         "INTERLOCK_SMALL_MODEL": SMALL if scene.captions else "off",
         "MAX_THINKING_TOKENS": 1024 if scene.thinking else 0,
     }
+    if scene.snip:
+        given |= {"INTERLOCK_SNIP": "on", "INTERLOCK_SNIP_KEEP_TURNS": 1}
     if scene.own_cap is not None:
         # Thinking counts as output, and the API wants a cap above its budget.
         given["CLAUDE_CODE_MAX_OUTPUT_TOKENS"] = scene.own_cap + (2048 if scene.thinking else 0)

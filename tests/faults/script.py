@@ -121,6 +121,7 @@ class Scene:
     fallback: bool = False
     thinking: bool = False
     captions: bool = False
+    snip: bool = False  # old rounds may be dropped
     partial: bool = False  # every stream event is shown
     counted: bool = True  # False: a server that reports no usage
     retries: int = 2
@@ -247,6 +248,7 @@ SCENES = st.builds(
     fallback=st.booleans(),
     thinking=st.booleans(),
     captions=st.booleans(),
+    snip=st.booleans(),
     partial=st.booleans(),
     counted=st.sampled_from((True, True, True, False)),
     retries=st.integers(0, 3),
@@ -258,6 +260,7 @@ SCENES = st.builds(
 SMALL_SCENES = st.builds(
     Scene,
     window=st.sampled_from((9_000, 12_000, 20_000)),
+    snip=st.booleans(),
     fallback=st.booleans(),
     thinking=st.booleans(),
     counted=st.sampled_from((True, True, True, False)),
