@@ -35,9 +35,6 @@ COLLAPSED = "[collapsed:"  # how each note begins
 
 _ROUNDS = 8  # in one note at most
 _CHUNK_SHARE = 0.1  # of the window: rounds as large as this get a note of their own
-# Of the window: with less to gain the cached prefix is worth more. Then notes may fill the window
-# in the end, and the next level writes one summary of them all.
-_COMMIT_SHARE = 0.05
 _LINES = 24  # of a note; a single trajectory can be hundreds of rounds long
 _WORDS = 160  # characters of what the model said beside its calls
 _ANSWER = 600  # of what it said without calls
@@ -75,9 +72,12 @@ class Collapses:
         if size - freed >= limits.collapse_stage_share * limits.context_window:
             waiting = self._stage(view, limits, all_=False)
             full = size - freed >= limits.collapse_commit_share * limits.context_window
-            gain = self._gain(view) + waiting if full else 0
-            if full and gain >= _COMMIT_SHARE * limits.context_window:
-                # All at once: the cached prefix is lost with the first one as with the last.
+            left = size - freed - (self._gain(view) + waiting if full else 0)
+            # A commit that leaves the window nearly as full would be followed by another with the
+            # next turn, and each makes the cached prefix void. Then the next level writes one
+            # summary of it all.
+            if full and left < limits.collapse_stage_share * limits.context_window:
+                # All at once: the prefix is lost with the first one as with the last.
                 self._stage(view, limits, all_=True)
                 view, _ = await self.drain(view)
                 freed = _difference(messages, view)

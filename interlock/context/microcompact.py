@@ -52,8 +52,13 @@ class Microcompact:
         cold = self._cache_is_cold(room.loop.run.limits)
         if self._cached or not (cold or self._is_due(room)):
             return Trimmed(messages=messages)
-        end = recent(messages, room.loop.run.limits.microcompact_keep_turns)
+        keep = room.loop.run.limits.microcompact_keep_turns
+        end = recent(messages, keep)
         start = self._done if same_until(self._last, messages) >= self._done else 0
+        # What is kept must be written to the cache anew, which costs more than ten times what
+        # reading it does: to clear little again and again is dearer than to keep it all.
+        if not cold and _turns(messages, start, end) < keep // 2:
+            return Trimmed(messages=messages)
         changed = cleared(messages, start, end, self._tools)
         self._done = max(start, end)
         left = messages
@@ -86,6 +91,10 @@ class Microcompact:
             return False
         before, self._asked_at = self._asked_at, self._clock.time()
         return before is not None and self._asked_at - before > limits.cache_lifetime_s
+
+
+def _turns(messages: Sequence[Message], start: int, end: int) -> int:
+    return sum(messages[at].role == "assistant" for at in range(start, end))
 
 
 def cleared(

@@ -37,6 +37,8 @@ LIMITS = Limits(context_window=10_000, collapse_keep_turns=4)
 CALM = room(5_999, limits=LIMITS)  # tokens; below the share from which notes are prepared
 STAGING = room(6_000, limits=LIMITS)
 FULL = room(7_000, limits=LIMITS)  # the share from which they are put in place
+# The same, where whatever there is to gain is worth it.
+EAGER = room(7_000, limits=evolve(LIMITS, collapse_stage_share=0.7))
 
 
 def notes(messages: tuple[Message, ...]) -> list[str]:
@@ -74,14 +76,18 @@ async def test_from_the_second_share_on_all_are_put_in_place_at_once() -> None:
     assert trimmed.freed == sum(map(estimate, messages)) - sum(map(estimate, trimmed.messages))
 
 
-async def test_where_there_is_little_to_gain_the_cached_prefix_is_kept() -> None:
-    collapses, messages = Collapses(None), rounds(20, "x" * 150)
-
-    trimmed = await applied(
-        collapses, messages, room(7_000, limits=evolve(LIMITS, collapse_keep_turns=16))
+async def test_where_the_window_would_soon_be_as_full_again_the_cached_prefix_is_kept() -> None:
+    collapses, messages = Collapses(None), rounds(20, OUTPUT)
+    enough, too_little = (
+        evolve(LIMITS, collapse_keep_turns=4),
+        evolve(LIMITS, collapse_keep_turns=19),
     )
 
-    assert trimmed.messages is messages
+    kept = await applied(collapses, messages, room(7_000, limits=too_little))
+    collapsed = await applied(collapses, messages, room(7_000, limits=enough))
+
+    assert kept.messages is messages
+    assert 7_000 - collapsed.freed < 6_000
 
 
 async def test_a_drain_puts_all_in_place_that_is_staged() -> None:
@@ -112,7 +118,7 @@ async def test_the_note_tells_what_was_done_and_how_it_ended() -> None:
         *rounds(4)[1:],
     )
 
-    trimmed = await applied(Collapses(None), messages, FULL)
+    trimmed = await applied(Collapses(None), messages, EAGER)
 
     (note,) = notes(trimmed.messages)
     assert note == (
@@ -136,7 +142,7 @@ async def test_answers_to_the_user_and_all_that_the_user_typed_stay() -> None:
         *rounds(6, OUTPUT)[1:],
     )
 
-    trimmed = await applied(Collapses(None), messages, room(9_900, limits=LIMITS))
+    trimmed = await applied(Collapses(None), messages, EAGER)
 
     assert person_said(trimmed.messages) == person_said(messages)
     assert "the first answer" in [one.text for one in trimmed.messages]
@@ -239,7 +245,7 @@ async def test_the_last_turns_and_what_is_open_are_never_touched(
 
 
 def _overfull(limits: Limits) -> Room:
-    return room(100_000, limits=limits)
+    return room(7_000, limits=evolve(limits, collapse_stage_share=0.7))
 
 
 async def test_collapses_come_in_batches_and_what_stands_before_them_is_not_touched() -> None:
