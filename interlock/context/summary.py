@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import aclosing
 
-from attrs import define, frozen
+from attrs import define, evolve, frozen
 
 from interlock.context.keepsakes import Keepsakes, gathered
 from interlock.context.smaller import Messages, versions, weight, without_media
@@ -30,6 +30,7 @@ from phases.world.loop import Loop
 from phases.world.messages import note
 from phases.world.ports import Clock, Failed, Ids, Model, Replied, Request, Summarised
 from phases.world.size import BYTES_PER_TOKEN, calibration, tokens_of
+from recovery.reducers import without_thinking
 
 INSTRUCTION = """\
 The conversation has become too long for the context window. Write a summary that will take its \
@@ -83,6 +84,10 @@ class _Unwritten:
     why: str
     failure: Failure | None = None
 
+    @property
+    def overloaded(self) -> bool:
+        return self.failure is not None and self.failure.kind is FailureKind.OVERLOADED
+
 
 @define(kw_only=True)
 class ModelSummariser:
@@ -120,7 +125,7 @@ class ModelSummariser:
             return Summarised(view=None, problem=_prompt_is_too_large(loop, parts.open))
         if not parts.past:  # no open prompt but all there is: it stands in the summary, whole
             parts = Parted(view, ())
-        said = await self._written(loop, view if media else without_media(view), focus, bill)
+        said = await self._by_any(loop, view if media else without_media(view), focus, bill)
         if isinstance(said, _Unwritten) and _can_wait(said, trigger):
             return Summarised(view=None, problem=said.why, cost=bill.cost, tokens=bill.tokens)
         made = await self._made(said, parts, shares, media=media)
@@ -143,6 +148,25 @@ class ModelSummariser:
         return (summary, *kept, *newest, *(parts.open if media else plain(parts.open)))
 
     # --- asking the model --------------------------------------------------------------------
+
+    async def _by_any(
+        self, loop: Loop, view: Messages, focus: str | None, bill: _Bill
+    ) -> str | _Unwritten:
+        """By the model of the loop; where that stays overloaded, by the fallback models.
+
+        They would be refused what another model thought: it is left out for them.
+        """
+        said = await self._written(loop, view, focus, bill)
+        models = loop.run.models
+        now = loop.state.tool_use_context.model
+        for model in models[models.index(now) + 1 :] if now in models else ():
+            if isinstance(said, str) or not said.overloaded:
+                break
+            # Thinking that another model signed would be refused.
+            said = await self._written(
+                _with_model(loop, model), without_thinking(view), focus, bill
+            )
+        return said
 
     async def _written(
         self, loop: Loop, view: Messages, focus: str | None, bill: _Bill
@@ -194,6 +218,11 @@ def _askings(view: Messages, focus: str | None) -> Iterator[tuple[Messages, str]
         yield version, whole
     yield version, BRIEF
     yield version, TERSE
+
+
+def _with_model(loop: Loop, model: str) -> Loop:
+    context = evolve(loop.state.tool_use_context, model=model)
+    return evolve(loop, state=evolve(loop.state, tool_use_context=context))
 
 
 def _request(loop: Loop, version: Messages, instruction: str) -> Request:

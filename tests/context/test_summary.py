@@ -20,7 +20,7 @@ from interlock.testing import says as writes
 from phases.world.failures import FailureKind
 from phases.world.limits import Limits
 from phases.world.loop import Loop
-from phases.world.messages import Kind, Media, Message, Text, ToolResult, derived_id
+from phases.world.messages import Kind, Media, Message, Text, Thinking, ToolResult, derived_id
 from phases.world.ports import Summarised
 from tests.context.sessions import (
     answer,
@@ -226,6 +226,22 @@ def test_what_may_pass_is_tried_again_after_a_short_wait() -> None:
     assert made.clock.slept == [0.5]
     first, second = made.model.requests
     assert first == second
+    assert made.outcome.problem is None
+
+
+def test_where_the_model_stays_overloaded_a_fallback_model_writes_the_summary() -> None:
+    view = (*rounds(2), *round_(call(), "text", thinks=True), says("so"))
+    loop = loop_of(view)
+    loop = evolve(loop, run=evolve(loop.run, models=("model-a", "model-b")))
+
+    made = summarised(view, *[fails(FailureKind.OVERLOADED)] * 3, writes("s"), loop=loop)
+
+    assert [request.model for request in made.model.requests] == ["model-a"] * 3 + ["model-b"]
+    assert not any(
+        isinstance(block, Thinking)
+        for message in made.model.requests[-1].messages
+        for block in message.content
+    )
     assert made.outcome.problem is None
 
 
