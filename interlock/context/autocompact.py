@@ -50,7 +50,8 @@ class Autocompact:
         problem = _why_not(loop, tracking, fruitless)
         if problem is None:
             return await self._compacted(messages, loop, size)
-        largest = heaviest(messages, list(map(estimate, messages)), fixed=loop.run.fixed_tokens)
+        fixed, weights = loop.run.fixed_tokens, list(map(estimate, messages))
+        largest = heaviest(messages, weights, fixed=fixed, size=size)
         self._tell("warning", f"{problem} The largest part is {told(largest)}.")
         if fruitless >= limits.max_fruitless_compactions:
             tracking = evolve(tracking, fruitless=fruitless)

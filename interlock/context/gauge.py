@@ -1,7 +1,7 @@
 """What fills the window: parts by kind, and the heaviest single item by name.
 
-Pure. Its numbers are estimates by size (phases/world/size.py): good for shares and for finding a
-culprit; how much there is in all is what the server counted, where it did.
+Pure. How much there is in all is what the server counted, where it did; how it is shared out are
+estimates by size (phases/world/size.py), scaled so that they add up to that.
 """
 
 from __future__ import annotations
@@ -65,16 +65,30 @@ def fill(view: tuple[Message, ...], loop: Loop) -> Fill:
         for block in message.content:
             for name, count in _weighed(block, message, tools):
                 tokens[name] += count
+    size = tokens_of(view, fixed=loop.run.fixed_tokens)
+    parts = (Part(name, count) for name, count in tokens.most_common() if count)
+    weights = [estimate(one) for one in view]
     return Fill(
-        size=tokens_of(view, fixed=loop.run.fixed_tokens),
+        size=size,
         window=loop.run.limits.context_window,
-        parts=tuple(Part(name, count) for name, count in tokens.most_common() if count),
-        heaviest=heaviest(view, [estimate(one) for one in view], fixed=loop.run.fixed_tokens),
+        parts=tuple(_scaled(part, size, tokens.total()) for part in parts),
+        heaviest=heaviest(view, weights, fixed=loop.run.fixed_tokens, size=size),
     )
 
 
-def heaviest(view: Sequence[Message], weights: Sequence[int], *, fixed: int) -> Part:
-    """The largest single item; `weights` are the messages' tokens."""
+def heaviest(view: Sequence[Message], weights: Sequence[int], *, fixed: int, size: int) -> Part:
+    """The largest single item of a window that holds `size` tokens.
+
+    `weights` are the messages' own, estimated.
+    """
+    return _scaled(_heaviest(view, weights, fixed), size, fixed + sum(weights))
+
+
+def _scaled(part: Part, size: int, estimated: int) -> Part:
+    return Part(part.name, round(part.tokens * size / estimated) if estimated else part.tokens)
+
+
+def _heaviest(view: Sequence[Message], weights: Sequence[int], fixed: int) -> Part:
     most = max(weights, default=0)
     if fixed >= most:
         return Part(FIXED, fixed)

@@ -50,7 +50,7 @@ class ContextPipeline:
             size=size,
             tracking=tracking,
             freed=tuple(freed),
-            heaviest=told(heaviest(view, self._scale.weights, fixed=fixed)),
+            heaviest=told(heaviest(view, self._scale.weights, fixed=fixed, size=size)),
             cost=cost,
             tokens=tokens,
         )

@@ -287,7 +287,7 @@ def test_a_window_that_stays_full_ends_the_run_and_names_the_culprit() -> None:
     assert len([one for one in told.updates if isinstance(one, Compaction)]) == 2
     assert told.visited[-2:] == ("recovery.reactive_compact", "blocking_limit")
     text = told.finished.terminal.text or ""
-    assert "The largest part is system prompt and tools: 8,000 tokens." in text
+    assert "The largest part is system prompt and tools: 29," in text
     assert "full again right after compacting" in text
 
 

@@ -21,7 +21,8 @@ SESSION = (
 
 
 def named(view: tuple[Message, ...], fixed: int = 0) -> str:
-    return told(heaviest(view, [estimate(one) for one in view], fixed=fixed))
+    weights = [estimate(one) for one in view]
+    return told(heaviest(view, weights, fixed=fixed, size=fixed + sum(weights)))
 
 
 def test_the_parts_are_named_and_ordered_by_their_size() -> None:
@@ -40,6 +41,15 @@ def test_the_parts_are_named_and_ordered_by_their_size() -> None:
     assert sum(part.tokens for part in filled.parts) in range(filled.size - 40, filled.size + 40)
 
 
+def test_the_parts_add_up_to_what_the_server_counted() -> None:
+    counted = says("so", usage=Usage(input_tokens=40_000, output_tokens=10))
+    filled = fill((*SESSION, counted), loop_of(fixed=5_000))
+
+    assert filled.size == 40_010
+    assert abs(sum(part.tokens for part in filled.parts) - filled.size) < 10
+    assert filled.heaviest.tokens <= filled.size
+
+
 def test_pictures_are_counted_apart_from_the_results_that_hold_them() -> None:
     seen = ToolResult(READ.id, (Text("a picture"), PIXEL))
     view = (user("look"), says(READ), results(seen))
@@ -48,6 +58,14 @@ def test_pictures_are_counted_apart_from_the_results_that_hold_them() -> None:
 
     assert parts["media"] == MEDIA_TOKENS
     assert parts["results of Read"] < 100
+
+
+def test_the_parts_add_up_to_what_the_server_counted() -> None:
+    filled = fill((*SESSION, says("so", counted=40_000)), loop_of(fixed=5_000))
+
+    assert filled.size == 40_000
+    assert abs(sum(part.tokens for part in filled.parts) - filled.size) < 10
+    assert filled.heaviest.tokens <= filled.size
 
 
 def test_the_heaviest_item_is_a_result_by_its_tool_and_call() -> None:
@@ -83,7 +101,7 @@ def test_the_gauge_is_drawn_as_a_table_with_bars() -> None:
     lines = render(fill(SESSION, loop)).splitlines()
 
     assert lines[0].endswith(" of 20,000 tokens (87%)")
-    assert lines[1] == "  results of Bash             10,025   50%  ##########"
+    assert lines[1] == "  results of Bash             10,026   50%  ##########"
     assert lines[2] == "  system prompt and tools      5,000   25%  #####"
     assert lines[-1] == f"heaviest: result of Bash ({BASH.id}): 10,025 tokens"
 
