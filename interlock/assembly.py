@@ -10,8 +10,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+from interlock import memory
 from interlock.agent import Agent
 from interlock.captioner import captioner
+from interlock.context.inject import PROJECT, user_context
 from interlock.context.microcompact import context_edits
 from interlock.cooldown import CoolDown
 from interlock.errors import UsageError
@@ -75,7 +77,8 @@ async def open_agent(
             stack.callback(tool.close)
         system = system_blocks(options, await environment_block(cwd, now=time.time()))
         specs = tuple(tool.wire() for tool in tools.values())
-        adapter = _adapter(options, settings, system, specs, clock)
+        notes = user_context({PROJECT: memory.told(memory.found(cwd, settings.home))})
+        adapter = _adapter(options, settings, system, specs, clock, notes)
         helpers = {"summary": captioner(settings, clock)} if settings.small_model else {}
         for each in (adapter, *helpers.values()):
             stack.push_async_callback(each.aclose)
@@ -95,7 +98,7 @@ async def open_agent(
             built=tools,
             tool_session=ToolSession(root=cwd, spill=paths.tool_results, reads=reads),
             transcript=transcript,
-            fixed_tokens=_fixed_tokens(system, specs),
+            fixed_tokens=_fixed_tokens((*system, notes or ""), specs),
             cooldown=CoolDown(settings.limits.fallback_cooldown_s, clock),
             window=Window.of(
                 model=ledger,
@@ -130,6 +133,7 @@ def _adapter(
     system: tuple[str, ...],
     specs: tuple[Mapping[str, Json], ...],
     clock: Clock,
+    notes: str | None,
 ) -> AnthropicModel:
     return AnthropicModel(
         base_url=settings.base_url,
@@ -141,6 +145,7 @@ def _adapter(
         thinking_budget=settings.max_thinking_tokens or None,
         raw_events=options.include_partial_messages,
         context_management=_edits(settings, specs),
+        user_context=notes,
         clock=clock,
     )
 

@@ -18,6 +18,7 @@ STRANGERS = {
     "model": {"errors"},
     "sessions": {"errors", "home", "records"},
     "context": set[str](),
+    "memory": set[str](),
     "prompt": {"options", "context"},  # how context is told to the model
     "permissions": {"options", "summary"},
     "tools": {"permissions"},  # the question and the decision, as types

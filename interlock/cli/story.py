@@ -51,7 +51,7 @@ def facts_of(record: Record) -> str:
         case "Streamed":
             return _streamed(payload)
         case "Prepared" if "size" in payload:
-            return f"{payload['size']:,} tokens"
+            return ", ".join((f"{payload['size']:,} tokens", *_freed(payload)))
         case "Waited" if "seconds" in payload:
             return f"{payload['seconds']:.1f} s"
         case "ToolsRan":
@@ -66,6 +66,11 @@ def facts_of(record: Record) -> str:
         case "Compacted" if payload.get("problem"):
             return str(payload["problem"])
     return ""
+
+
+def _freed(payload: Mapping[str, Any]) -> Iterator[str]:
+    for one in payload.get("freed") or ():
+        yield f"{one['level']} freed {one['tokens']:,}"
 
 
 def _streamed(payload: Mapping[str, Any]) -> str:
