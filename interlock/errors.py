@@ -2,6 +2,7 @@
 
 InterlockError
 ├── UsageError          the command asks for what cannot be: a bad flag, no prompt, no key
+│   └── ConfigurationError   settings files that cannot be used: a line for each thing wrong
 ├── SettingsError       a setting cannot be used: what, where, how to mend it
 ├── TranscriptError     the transcript cannot be written or read
 └── RunNotFound         no recorded run has that name
@@ -10,6 +11,8 @@ Inside the loop a failure is part of an outcome, see `phases/world/failures.py`.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 
 class InterlockError(Exception):
@@ -22,6 +25,14 @@ class UsageError(InterlockError):
     def __init__(self, line: str) -> None:
         self.line = line
         super().__init__(line)
+
+
+class ConfigurationError(UsageError):
+    """Settings files cannot be used. Each problem is `path:line:column: what; how to mend`."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(self.problems))
 
 
 class SettingsError(InterlockError):

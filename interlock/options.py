@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 
@@ -14,6 +15,15 @@ class PermissionMode(StrEnum):
     DEFAULT = "default"  # reads inside the working folder run, all else asks
     ACCEPT_EDITS = "acceptEdits"  # file changes inside the working folder run too
     BYPASS_PERMISSIONS = "bypassPermissions"  # everything runs
+
+
+@frozen(kw_only=True)
+class GivenRule:
+    """A permission rule of a settings file, and where it stands."""
+
+    behaviour: str  # allow, ask or deny
+    text: str
+    origin: str  # "project settings, .claude/settings.json:12"
 
 
 @frozen(kw_only=True)
@@ -31,6 +41,9 @@ class Options:
     tools: tuple[str, ...] | None = None  # names on offer; None: all
     allowed_tools: tuple[str, ...] = ()  # "Read", "Bash(git:*)"
     disallowed_tools: tuple[str, ...] = ()
+    rules: tuple[GivenRule, ...] = ()  # of settings files; the two above are the flags'
+    directories: tuple[Path, ...] = ()  # count as the working folder does
+    environment: Mapping[str, str] = field(factory=dict)  # for commands, over this process's own
     permission_mode: PermissionMode = PermissionMode.DEFAULT
     session_id: str | None = None
     include_partial_messages: bool = False

@@ -23,6 +23,7 @@ STRANGERS = {
     "permissions": {"options", "summary"},
     "tools": {"permissions"},  # the question and the decision, as types
     "scripted": set[str](),
+    "configuration": {"errors", "options", "settings"},
 }
 
 

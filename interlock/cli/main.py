@@ -15,7 +15,7 @@ from errno import ENOENT
 from typing import TYPE_CHECKING
 
 from interlock import __version__
-from interlock.errors import InterlockError, UsageError
+from interlock.errors import ConfigurationError, InterlockError, UsageError
 
 if TYPE_CHECKING:
     from interlock.cli.headless import Opener
@@ -33,6 +33,10 @@ def main(argv: Sequence[str] | None = None, *, opener: Opener | None = None) -> 
         code = _dispatch(arguments, opener)
         if sys.stdout is not None:
             sys.stdout.flush()
+    except ConfigurationError as error:
+        for problem in error.problems:
+            complain(problem)
+        code = 1
     except InterlockError as error:
         complain(str(error))
         code = 1

@@ -1,0 +1,122 @@
+"""Files, flags and environment in, Options and Settings out: what `assembly` builds from.
+
+For every door that lets settings files count. Runs `apiKeyHelper`, if there is need for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import attrs
+from attrs import frozen
+
+from interlock.configuration import MANAGED_FOLDERS, Configuration, Flags, StandingRule, load
+from interlock.errors import ConfigurationError, SettingsError
+from interlock.home import home_of
+from interlock.key_helper import key_from
+from interlock.options import GivenRule, Options
+from interlock.permissions import BadRule, Rule, Rules
+from interlock.settings import Settings
+
+
+@frozen(kw_only=True)
+class Configured:
+    """One session's options and settings, and what they were made from."""
+
+    options: Options
+    settings: Settings
+    configuration: Configuration
+
+
+def configured(
+    options: Options,
+    flags: Flags,
+    environ: Mapping[str, str],
+    *,
+    managed: Sequence[Path] = MANAGED_FOLDERS,
+    key: bool = True,
+) -> Configured:
+    """`options` with what files and environment add. Raises ConfigurationError, SettingsError.
+
+    Without `key`, no `apiKeyHelper` is run: for those who only look.
+    """
+    cwd = options.cwd.resolve()
+    found = load(cwd, home_of(environ), flags=flags, environ=environ, managed=managed)
+    problems = tuple(problem for rule in found.permissions if (problem := _unreadable(rule)))
+    if problems:
+        raise ConfigurationError(problems)
+    rules = (counted for rule in found.permissions for counted in _counted(rule, cwd))
+    settings = settings_of(found)
+    helper = found.api_key_helper
+    if key and helper is not None and settings.api_key is None and settings.auth_token is None:
+        settings = attrs.evolve(settings, api_key=key_from(helper, found.environ, cwd))
+    return Configured(
+        options=attrs.evolve(
+            options,
+            model=found.model.value if found.model else options.model,
+            fallback_models=(
+                found.fallback_models.value if found.fallback_models else options.fallback_models
+            ),
+            permission_mode=found.default_mode.value,
+            # Where managed rules alone may allow, a flag may not either.
+            allowed_tools=() if found.managed_rules_only else options.allowed_tools,
+            rules=(*options.rules, *rules),
+            directories=(*options.directories, *(one.value for one in found.directories)),
+            environment={
+                **{name: one.value for name, one in found.env.items()},
+                **options.environment,
+            },
+        ),
+        settings=settings,
+        configuration=found,
+    )
+
+
+def settings_of(found: Configuration) -> Settings:
+    """The settings in force. Raises ConfigurationError, or SettingsError for the environment's."""
+    try:
+        return Settings.of(found.environ)
+    except SettingsError as error:
+        origin = found.origin_of(error.where)
+        if origin.line is None:
+            raise
+        raise ConfigurationError([f"{origin.place}: {error}"]) from error
+
+
+def _unreadable(rule: StandingRule) -> str | None:
+    where = f"{rule.origin.place}: permissions.{rule.behaviour}"
+    try:
+        rules = Rules.parse([rule.text]).allow
+    except BadRule as error:
+        return f"{where}: {error}"
+    several = f"{where}: {rule.text!r} holds several rules; write each as a string of its own"
+    return several if len(rules) != 1 else None
+
+
+def _counted(rule: StandingRule, cwd: Path) -> Iterator[GivenRule]:
+    """A rule as it counts in `cwd`.
+
+    A path in a project's file counts from the folder of that project. Started below it, a deny
+    or ask rule counts from the working folder too: rather one too many than one too few.
+    """
+    there = _from_its_folder(rule, cwd)
+    texts = (there,) if rule.behaviour == "allow" else dict.fromkeys((rule.text, there))
+    for text in texts:
+        yield GivenRule(behaviour=rule.behaviour, text=text, origin=str(rule.origin))
+
+
+def _from_its_folder(rule: StandingRule, cwd: Path) -> str:
+    parsed = Rule.parse(rule.text)
+    path, folder = parsed.specifier, rule.folder
+    if folder is None or folder == cwd or path is None or not parsed.about_paths:
+        return rule.text
+    if path.startswith(("//", "~/")):
+        return rule.text
+    inner = path.removeprefix("./")
+    from_top = inner != path or "/" in inner.rstrip("/")
+    below = inner.lstrip("/") if from_top else f"**/{inner}"
+    # No brace can be quoted in a pattern: any one letter stands for it.
+    quoted = re.sub(r"[*?[]", r"[\g<0>]", str(folder)).translate({ord("{"): "?", ord("}"): "?"})
+    return f"{parsed.tool}(/{quoted}/{below})"
