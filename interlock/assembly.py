@@ -5,6 +5,7 @@ Services are strangers to one another and meet here.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -69,7 +70,7 @@ async def open_agent(
     ids, clock = RandomIds(), clock or RealClock()
     session_id = options.session_id or ids.new()
     paths = SessionPaths.of(settings.home, cwd, session_id)
-    rules = Rules.parse(allow=options.allowed_tools, deny=options.disallowed_tools)
+    rules = _rules(options)
     async with AsyncExitStack() as stack:
         waiting, reads = Waiting(ids), FileReads()
         tools = _tools(options, settings, Sleep(Mail(waiting), clock))
@@ -113,6 +114,14 @@ async def open_agent(
             strange_rules=rules.strangers(names()),
             clock=clock,
         )
+
+
+def _rules(options: Options) -> Rules:
+    """The rules of the flags, and those of settings files."""
+    allow, ask, deny = list(options.allowed_tools), list[str](), list(options.disallowed_tools)
+    for rule in options.rules:
+        {"allow": allow, "ask": ask, "deny": deny}[rule.behaviour].append(rule.text)
+    return Rules.parse(allow=allow, ask=ask, deny=deny)
 
 
 def _transcript(
@@ -167,6 +176,7 @@ def _tools(options: Options, settings: Settings, sleep: Sleep) -> dict[str, Tool
     shell = ShellSettings(
         default_timeout=settings.bash_default_timeout_s,
         max_timeout=settings.bash_max_timeout_s,
+        environment={**os.environ, **options.environment} if options.environment else None,
     )
     try:
         # Nothing arrives by itself yet, so Sleep is there for those who name it.

@@ -28,7 +28,8 @@ commands:
   context RUN              what filled the window at its end, what made room before
   diagram [MACHINE]        draw the machine (--format mermaid|table, --check)
   check                    prove the laws of the loop, print its bounds
-  config show              every number and switch, where it comes from, and why
+  config show [--origin]   every setting in force, where it comes from, and why
+  config check             whether all settings files can be used
   demo                     a whole session against a scripted model, without a key
 
 RUN is a run id, a session id, the beginning of one, a path, or: last
@@ -69,7 +70,7 @@ def run_parser() -> Parser:
     add("--max-turns", type=_turns, metavar="N", help="model calls with their tools")
     add("--max-budget-usd", type=_dollars, metavar="X", help="stop when this much is spent")
     add("--token-budget", type=_tokens, metavar="N", help="use up to N output tokens, e.g. 500k")
-    add("--model", type=_some, metavar="M", help="default: ANTHROPIC_MODEL, else our own")
+    add("--model", type=_some, metavar="M", help="default: as settings say, else our own")
     add("--fallback-model", type=_some, metavar="M,M", help="asked when the first is overloaded")
     add("--system-prompt", metavar="TEXT", help="in place of our own")
     add("--append-system-prompt", metavar="TEXT", help="behind our own")
@@ -79,7 +80,13 @@ def run_parser() -> Parser:
     ):
         add(name, alias, nargs="+", action="extend", metavar="RULE", help=words)
     add("--tools", nargs="+", action="extend", metavar="NAME", help="offer only these")
-    add("--permission-mode", choices=MODES, default="default", help="when no rule decides")
+    add("--permission-mode", choices=MODES, help="when no rule decides; default: default")
+    add("--settings", metavar="FILE|JSON", help="over the settings files that are found")
+    add(
+        "--setting-sources",
+        metavar="S,S",
+        help="settings files to read: user,project,local (default: all of them)",
+    )
     add("--cwd", metavar="DIR", help="the working folder; default: where it is started")
     add("--session-id", type=_uuid, metavar="UUID", help="of the new session")
     return parser

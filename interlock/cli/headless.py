@@ -27,6 +27,8 @@ from interlock.cli.result import broken
 from interlock.cli.signals import Signals
 from interlock.cli.stream_json import Session, StreamJson
 from interlock.cli.verdict import line_of
+from interlock.configuration import Flags, sources_of
+from interlock.configured import configured
 from interlock.errors import InterlockError, UsageError
 from interlock.interrupt import InterruptSignal
 from interlock.options import Options, PermissionMode
@@ -71,6 +73,9 @@ def run(asked: argparse.Namespace, opener: Opener | None = None) -> int:
     signals = Signals()
     signals.install()
     job = job_of(asked, os.environ)
+    # The process is ours alone: what files put into `env` counts for all that it does, proxies
+    # and git among it.
+    os.environ.update(job.options.environment)
     configure(debug=asked.debug or job.settings.debug)
     output = Output()
     if opener is None:
@@ -87,13 +92,14 @@ def run(asked: argparse.Namespace, opener: Opener | None = None) -> int:
 
 def job_of(asked: argparse.Namespace, environ: Mapping[str, str]) -> Job:
     """What is to be done. Reads standard input. Raises InterlockError before any request."""
-    settings = Settings.of(environ)
-    options = options_of(asked)
+    found = configured(options_of(asked), flags_of(asked), environ)
+    for warning in found.configuration.warnings:
+        complain(warning)
     return Job(
         prompt=_prompt(asked),
         typed=asked.prompt,
-        options=options,
-        settings=settings,
+        options=found.options,
+        settings=found.settings,
         output_format=asked.output_format,
         # A person who waits at a terminal wants to see the answer as it comes.
         verbose=asked.verbose or at_a_terminal(asked),
@@ -121,9 +127,20 @@ def options_of(asked: argparse.Namespace) -> Options:
         tools=None if asked.tools is None or tools == ("default",) else tools,
         allowed_tools=words_of(asked.allowedTools),
         disallowed_tools=words_of(asked.disallowedTools),
-        permission_mode=PermissionMode(asked.permission_mode),
+        permission_mode=PermissionMode(asked.permission_mode or PermissionMode.DEFAULT),
         session_id=asked.session_id,
         include_partial_messages=asked.include_partial_messages,
+    )
+
+
+def flags_of(asked: argparse.Namespace) -> Flags:
+    """What goes over settings files, and which of them are read. Raises UsageError."""
+    return Flags(
+        model=asked.model,
+        fallback_models=words_of([asked.fallback_model] if asked.fallback_model else None),
+        permission_mode=PermissionMode(asked.permission_mode) if asked.permission_mode else None,
+        settings=asked.settings,
+        sources=sources_of(asked.setting_sources),
     )
 
 
