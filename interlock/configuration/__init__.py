@@ -1,5 +1,6 @@
 """Settings as users write them into files: where they lie, what they may say, who wins."""
 
+from interlock.configuration.editing import Behaviour, add_rule, destination, remove_rule
 from interlock.configuration.files import MANAGED_FOLDERS
 from interlock.configuration.loading import load
 from interlock.configuration.located import Located
@@ -9,6 +10,7 @@ from interlock.configuration.origin import CHOSEN, Origin, Source, Sourced, sour
 __all__ = [
     "CHOSEN",
     "MANAGED_FOLDERS",
+    "Behaviour",
     "Configuration",
     "Flags",
     "Located",
@@ -16,6 +18,9 @@ __all__ = [
     "Source",
     "Sourced",
     "StandingRule",
+    "add_rule",
+    "destination",
     "load",
+    "remove_rule",
     "sources_of",
 ]
