@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import attrs
-from attrs import field, frozen
+from attrs import define, field, frozen
 
 from interlock.configuration.files import Document, SettingsFile
 from interlock.configuration.located import Located
@@ -112,7 +112,7 @@ def merged(
     )
 
 
-@frozen(kw_only=True)
+@define(kw_only=True)
 class _Merge:
     user: Path
     found: list[Found] = field(factory=list)  # highest first
@@ -140,13 +140,13 @@ class _Merge:
         return self.on("allowManagedPermissionRulesOnly")
 
     def rules(self) -> tuple[StandingRule, ...]:
-        rules = []
+        rules, managed_only = [], self.managed_rules_only
         for found in self.found:
             section, _, behaviour = found.key.rpartition(".")
             if section != "permissions" or behaviour not in ("allow", "ask", "deny"):
                 continue
             foreign = found.origin.source is not Source.MANAGED
-            if behaviour == "allow" and foreign and self.managed_rules_only:
+            if behaviour == "allow" and foreign and managed_only:
                 words = "left out, managed settings allow no rules but theirs"
                 self.warnings.append(f"{found.origin.place}: allow {found.value}: {words}")
                 continue
@@ -168,7 +168,7 @@ class _Merge:
             for found in self.all("permissions.defaultMode")
         ]
         if flag is not None:
-            wanted.append(Sourced(flag, _flag("--permission-mode")))
+            wanted.insert(0, Sourced(flag, _flag("--permission-mode")))
             wanted.sort(key=_rank)
         disabled = next(iter(self.all("permissions.disableBypassPermissionsMode")), None)
         for one in wanted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -66,7 +67,13 @@ def test_a_flag_goes_before_all_files_but_managed_ones(place: Place) -> None:
         model="flag",
         permission_mode=PermissionMode.ACCEPT_EDITS,
         fallback_models=("f",),
-        settings='{"model": "of --settings", "fallbackModel": ["g"]}',
+        settings=json.dumps(
+            {
+                "model": "of --settings",
+                "fallbackModel": ["g"],
+                "permissions": {"defaultMode": "bypassPermissions"},
+            }
+        ),
     )
 
     options = place.configured(flags).options
