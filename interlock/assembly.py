@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+import attrs
+
 from interlock import memory
 from interlock.agent import Agent
 from interlock.captioner import captioner
@@ -95,7 +97,7 @@ async def open_agent(
             options=options,
             settings=settings,
             ledger=ledger,
-            gate=Gate(Judge.of(cwd, rules, options.permission_mode), asker),
+            gate=Gate(_judge(cwd, rules, options), asker),
             built=tools,
             tool_session=ToolSession(root=cwd, spill=paths.tool_results, reads=reads),
             transcript=transcript,
@@ -122,6 +124,11 @@ def _rules(options: Options) -> Rules:
     for rule in options.rules:
         {"allow": allow, "ask": ask, "deny": deny}[rule.behaviour].append(rule.text)
     return Rules.parse(allow=allow, ask=ask, deny=deny)
+
+
+def _judge(cwd: Path, rules: Rules, options: Options) -> Judge:
+    judge = Judge.of(cwd, rules, options.permission_mode)
+    return attrs.evolve(judge, folders=(*judge.folders, *options.directories))
 
 
 def _transcript(

@@ -116,6 +116,22 @@ def test_the_mode_and_the_model_of_a_file_count(shell: Shell) -> None:
     assert bodies[0]["model"] == "claude-x"
 
 
+def test_a_further_folder_counts_as_the_working_folder_does(shell: Shell, tmp_path: Path) -> None:
+    write(tmp_path / "beside" / "notes.txt", "milk")
+    work = tmp_path / "work"
+    work.mkdir()
+    write(
+        work / ".claude" / "settings.json",
+        {"permissions": {"additionalDirectories": ["../beside"]}},
+    )
+    call = tool_use("Read", {"file_path": str(tmp_path / "beside" / "notes.txt")})
+
+    _, bodies = against(shell, [reply(call), reply("done")], "--cwd", str(work))
+
+    (result,) = results(bodies)
+    assert "milk" in result
+
+
 def test_settings_may_be_given_on_the_command_line(shell: Shell) -> None:
     write(shell.home / "settings.json", {"model": "of-the-user"})
 
