@@ -78,6 +78,23 @@ def test_a_home_folder_under_git_is_no_project(place: Place) -> None:
     assert place.load().permissions == ()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can act for somebody else")
+def test_a_repository_that_somebody_else_put_above_the_working_folder_is_not_ours(
+    place: Place,
+) -> None:
+    place.write(Source.PROJECT, DENY)
+    below = place.project / "a"
+    below.mkdir()
+    os.chown(place.project / ".git", 12345, -1)
+
+    found = place.load(cwd=below)
+
+    assert found.permissions == ()
+    assert found.warnings == (
+        f"{place.path(Source.PROJECT)}: not read, it lies above the project",
+    )
+
+
 def test_in_the_home_folder_the_users_file_is_the_users_once(place: Place) -> None:
     place.write(Source.USER, DENY)
 
