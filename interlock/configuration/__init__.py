@@ -1,6 +1,8 @@
-"""Settings as users write them into files: where they lie, what they may say, who wins."""
+"""Settings as users write them into files: where they lie, what they may say, who wins.
 
-from interlock.configuration.editing import Behaviour, add_rule, destination, remove_rule
+`load` is the way in. Changing a file is rarer, and stands in `interlock.configuration.editing`.
+"""
+
 from interlock.configuration.files import MANAGED_FOLDERS
 from interlock.configuration.loading import load
 from interlock.configuration.located import Located
@@ -10,7 +12,6 @@ from interlock.configuration.origin import CHOSEN, Origin, Source, Sourced, sour
 __all__ = [
     "CHOSEN",
     "MANAGED_FOLDERS",
-    "Behaviour",
     "Configuration",
     "Flags",
     "Located",
@@ -18,9 +19,6 @@ __all__ = [
     "Source",
     "Sourced",
     "StandingRule",
-    "add_rule",
-    "destination",
     "load",
-    "remove_rule",
     "sources_of",
 ]

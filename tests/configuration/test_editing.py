@@ -11,8 +11,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from interlock.configuration import Behaviour, Source, add_rule, destination, remove_rule
-from interlock.configuration.editing import added, removed
+from interlock.configuration import Source
+from interlock.configuration.editing import (
+    Behaviour,
+    add_rule,
+    added,
+    destination,
+    remove_rule,
+    removed,
+)
 from interlock.configuration.files import SettingsFile
 from interlock.errors import ConfigurationError
 from phases.world.messages import Json
