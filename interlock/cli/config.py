@@ -64,8 +64,11 @@ def run(argv: Sequence[str]) -> int:
     asked = _parser().parse_args([decoded(each) for each in argv])
     if sys.stdout is None:
         raise UsageError("standard output is closed: there is nowhere to put the answer")
+    folder = Path(asked.cwd or ".").absolute()
+    if not folder.is_dir():
+        raise UsageError(f"no such folder: {asked.cwd} (--cwd)")
     found = configured(
-        Options(cwd=Path(asked.cwd or ".").absolute()),
+        Options(cwd=folder),
         Flags(settings=asked.settings, sources=sources_of(asked.setting_sources)),
         os.environ,
         key=False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import attrs
@@ -280,3 +281,14 @@ def test_every_limit_and_feature_can_be_set_in_a_file(place: Place) -> None:
 
 def test_the_table_in_the_documentation_is_that_of_the_schema() -> None:
     assert "\n".join(table()) in DOCUMENTATION.read_text()
+
+
+def test_the_example_in_the_documentation_can_be_used(place: Place) -> None:
+    (example,) = re.findall(r"```json\n(.*?)```", DOCUMENTATION.read_text(), flags=re.DOTALL)
+    place.write(Source.PROJECT, example)
+
+    found = place.configured()
+
+    assert found.configuration.warnings == ()
+    assert found.settings.limits.max_retries == 3
+    assert found.options.environment == {"NODE_ENV": "test"}
