@@ -24,21 +24,31 @@ _PLAIN = 12  # steps of a plain stretch that are named one by one
 _CHANGES = 8  # fields that a paragraph names; `explain` names them all
 
 
-def narrate(machine: Machine[Any], trace: Trace, facts: Facts | None = None) -> Iterator[str]:
+def narrate(
+    machine: Machine[Any],
+    trace: Trace,
+    facts: Facts | None = None,
+    beside: Facts | None = None,
+) -> Iterator[str]:
     """The paragraphs of the story, each of one or more lines.
 
-    `facts` says in a few words what the outcome of a record told. Raises TraceError where
-    `machine` could not have made the trace.
+    `facts` says in a few words what the outcome of a record told. `beside` says what else
+    happened in that step and must not be left out, a line each; mostly nothing. Raises TraceError
+    where `machine` could not have made the trace.
     """
     teller = _Teller(facts or (lambda record: ""))
     stretch: list[Record] = []
     for record in trace:
         story = explain(machine, record)
-        if not is_decision(story, trace.header.endings):
+        if is_decision(story, trace.header.endings):
+            yield from teller.decided(story, stretch)
+            stretch = []
+        else:
             stretch.append(record)
-            continue
-        yield from teller.decided(story, stretch)
-        stretch = []
+        if beside is not None and (news := beside(record)):
+            yield from teller.over(stretch)
+            stretch = []
+            yield "\n".join(_wrapped(line) for line in news.splitlines())
     yield from teller.over(stretch)
 
 

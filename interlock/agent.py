@@ -33,7 +33,7 @@ from interlock.inbox import (
     Waiting,
 )
 from interlock.interrupt import InterruptSignal
-from interlock.journal import Journal
+from interlock.journal import CallJournal, Journal
 from interlock.ledger import Account, Ledger
 from interlock.model import Mender
 from interlock.model.prices import facts
@@ -50,6 +50,7 @@ from interlock.tools import (
     ToolExecutor,
     ToolSession,
 )
+from interlock.tools.calls import Taken
 from interlock.window import Window, limits_for
 from interlock.world import NoCaptions, RandomIds, RealClock
 from phases.world.limits import Limits
@@ -159,13 +160,17 @@ class Agent:
         self._transcript.show = self.waiting.show = self._window.autocompact.show = counted
         inbox = self._inbox()
         loop = self._loop(inbox.said(text), typed)
-        with self._trace(run_id, loop) as writer:
+        path = self.paths.trace(run_id)
+        with (
+            self._trace(path, loop) as writer,
+            CallJournal(writer, path, self._clock) as calls,
+        ):
             async with anyio.create_task_group() as tasks:
                 for prefetch in inbox.prefetches:
                     prefetch.start(tasks, loop.state.messages[-1].text)
                 finished = await drive(
                     loop,
-                    self._ports(counted, tasks, inbox),
+                    self._ports(counted, tasks, inbox, calls.taken),
                     Journal(writer, self._clock).taken,
                     self._go_on_with,
                 )
@@ -173,9 +178,8 @@ class Agent:
         inbox.completed()
         return self._summary(run_id, finished, counted, monotonic() - began)
 
-    def _trace(self, run_id: str, loop: Loop) -> TraceWriter:
+    def _trace(self, path: Path, loop: Loop) -> TraceWriter:
         """The trace of a run that begins. Raises TranscriptError where it cannot be written."""
-        path = self.paths.trace(run_id)
         header = header_of(
             LOOP, chain_id=loop.run.chain_id, depth=loop.run.depth, start=records.start(loop)
         )
@@ -266,7 +270,9 @@ class Agent:
         state = LoopState.first((*self._messages, *said), context)
         return Loop(run=run, state=evolve(state, auto_compact_tracking=self._tracking))
 
-    def _ports(self, show: Show, tasks: anyio.abc.TaskGroup, inbox: Inbox) -> Ports:
+    def _ports(
+        self, show: Show, tasks: anyio.abc.TaskGroup, inbox: Inbox, call_taken: Taken
+    ) -> Ports:
         executor = ToolExecutor(
             tools=self._built,
             permissions=self._gate,
@@ -277,6 +283,7 @@ class Agent:
             ids=self._ids,
             record=self._transcript.record_results,
             session=self._tool_session,
+            taken=call_taken,
         )
         return Ports(
             model=self._ledger,

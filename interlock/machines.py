@@ -8,5 +8,10 @@ from typing import Any
 from fsm import Machine
 from interlock.inbox.lifecycle import QUEUED_MESSAGE
 from interlock.table import LOOP
+from interlock.tools.lifecycle import TOOL_CALL
 
-MACHINES: Mapping[str, Machine[Any]] = {"loop": LOOP, "queued_message": QUEUED_MESSAGE}
+MACHINES: Mapping[str, Machine[Any]] = {
+    "loop": LOOP,
+    "tool_call": TOOL_CALL,
+    "queued_message": QUEUED_MESSAGE,
+}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from fsm import FsmError, Record, Trace, digest, read_trace
+from interlock.call_records import Calls, beside, calls_of
 from interlock.cli.flags import Parser, decoded
 from interlock.cli.main import complain
 from interlock.cli.story import ending_of, facts_of, story_of
@@ -50,7 +51,7 @@ def _trace(asked: object) -> int:
             continue
         trace = read_trace(found.path)
         print("" if number == 0 else "\n", end="")
-        print(story_of(trace, found), end="")
+        print(story_of(trace, found, _calls(found)), end="")
         _tell_damage(trace)
     return 0
 
@@ -63,11 +64,13 @@ def _explain_flags(parser: Parser) -> None:
         metavar="N",
         help="one step, as numbered by `trace`; else the whole run",
     )
+    parser.add_argument("--call", metavar="ID", help="one tool call, decision by decision")
 
 
 def _explain(asked: object) -> int:
     from fsm.explain import explain, render
     from fsm.narrate import narrate
+    from interlock.cli.calls import line_of, told_of
     from interlock.machines import MACHINES
 
     found = one_run(_home(), _name(asked, "run"), Path.cwd())
@@ -77,15 +80,42 @@ def _explain(asked: object) -> int:
         raise UsageError(
             f"run {found.run_id} is of a machine unknown here: {trace.header.machine}"
         )
+    calls = _calls(found)
     wanted: int | None = getattr(asked, "step", None)
+    call: str | None = getattr(asked, "call", None)
+    if call is not None:
+        return _explain_call(calls, call, found)
     if wanted is not None:
         print(render(explain(machine, _record(trace, wanted, found))), end="")
+        for life in calls.under(wanted):
+            print(f"  {line_of(life)}")
         return 0
     print(f"run {found.run_id}, {ending_of(trace)}")
-    for paragraph in narrate(machine, trace, facts_of):
+    for paragraph in narrate(machine, trace, facts_of, lambda each: told_of(calls, each.sequence)):
         print(f"\n{paragraph}")
     _tell_damage(trace)
     return 0
+
+
+def _explain_call(calls: Calls, wanted: str, found: RunFile) -> int:
+    from interlock.cli.calls import explained
+
+    lives = [life for life in calls.lives if life.facts.id == wanted]
+    if not lives:
+        named = ", ".join(life.facts.id for life in calls.lives[-5:])
+        there = f"its last are: {named}" if named else "no calls are recorded beside it"
+        raise UsageError(f"run {found.run_id} has no call {wanted}: {there}")
+    for life in lives:
+        for told in explained(life):
+            print(told, end="")
+    return 0
+
+
+def _calls(found: RunFile) -> Calls:
+    try:
+        return calls_of(found.path)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 def _record(trace: Trace, wanted: int, found: RunFile) -> Record:
@@ -156,11 +186,26 @@ def _replayed(found: RunFile, what_if: bool) -> int:
     if replayed.divergence is None and replayed.steps == len(trace):
         over = "" if trace.ending is not None else "; not over"
         print(f"{found.run_id}: {replayed.steps} steps, all agree{other}{over}")
-        return 0
+        return _replayed_calls(found, what_if)
     print(f"{found.run_id}: {replayed.steps} of {len(trace)} steps agree{other}")
     if replayed.divergence is not None:
         print(render(replayed.divergence), end="")
     return 1
+
+
+def _replayed_calls(found: RunFile, what_if: bool) -> int:
+    from interlock.cli import calls as told
+
+    calls = _calls(found)
+    if calls.trace is None:
+        return 0
+    _tell_damage(calls.trace)
+    try:
+        agree, words = told.replayed(calls, what_if=what_if)
+    except ValueError as error:
+        raise UsageError(f"{found.path}: {error}") from error
+    print(f"{found.run_id}: {words}", end="")
+    return 0 if agree else 1
 
 
 def _runs(name: str) -> tuple[RunFile, ...]:
@@ -176,10 +221,15 @@ def _name(asked: object, key: str) -> str:
 
 
 def _whole_lines(found: RunFile) -> None:
-    trace = read_trace(found.path)  # refuse a file that is no trace before printing any of it
-    data = found.path.read_bytes()
-    sys.stdout.buffer.write(data[: data.rfind(b"\n") + 1])
-    _tell_damage(trace)
+    # Refuse what is no trace before printing any of it.
+    traces = [(found.path, read_trace(found.path))]
+    calls = _calls(found).trace
+    if calls is not None:
+        traces.append((beside(found.path), calls))
+    for path, trace in traces:
+        data = path.read_bytes()
+        sys.stdout.buffer.write(data[: data.rfind(b"\n") + 1])
+        _tell_damage(trace)
 
 
 def _tell_damage(trace: Trace) -> None:

@@ -1,4 +1,5 @@
-"""A trace as a short story: one line an edge, with the facts that led along it."""
+"""A trace as a short story: one line an edge, with the facts that led along it, and under it a
+line for each tool call that ended there."""
 
 from __future__ import annotations
 
@@ -7,17 +8,19 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fsm import Record, Trace
+from interlock.call_records import Calls, Life
+from interlock.cli.calls import line_of
 from interlock.sessions.runs import RunFile
 
 _STATE = 26  # columns; the longest name of a state of the loop has 25 letters
 
 
-def story_of(trace: Trace, found: RunFile) -> str:
+def story_of(trace: Trace, found: RunFile, calls: Calls | None = None) -> str:
     """The run, told: step, seconds since its start, from and to, and why."""
-    return "\n".join(_lines(trace, found)) + "\n"
+    return "\n".join(_lines(trace, found, calls or Calls())) + "\n"
 
 
-def _lines(trace: Trace, found: RunFile) -> Iterator[str]:
+def _lines(trace: Trace, found: RunFile, calls: Calls) -> Iterator[str]:
     began = trace[0].time if len(trace) else 0.0
     session = f", session {found.session_id}" if found.session_id else ""
     when = f", {_moment(began)}" if len(trace) else ""
@@ -26,7 +29,16 @@ def _lines(trace: Trace, found: RunFile) -> Iterator[str]:
         told = "  ".join(part for part in (facts_of(record), _why(record)) if part)
         way = f"{record.source:<{_STATE}} -> {record.destination:<{_STATE - 8}}"
         yield f"{record.sequence:>4} {record.time - began:>8.2f}  {way}  {told}".rstrip()
+        yield from (_call(life, began) for life in calls.under(record.sequence))
+    last = trace[-1].sequence if len(trace) else -1
+    for life in calls.lives:  # the process went away, or was stopped, in the middle of a step
+        if not life.over or life.under > last:
+            yield _call(life, began)
     yield ending_of(trace)
+
+
+def _call(life: Life, began: float) -> str:
+    return f"{'':4} {life.records[0].time - began:>8.2f}    {line_of(life)}"
 
 
 def ending_of(trace: Trace) -> str:

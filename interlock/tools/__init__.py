@@ -1,7 +1,8 @@
 """The tools a model can call, and the executor that runs their calls."""
 
 from interlock.tools.bash import Bash, ShellSettings
-from interlock.tools.executor import ToolExecutor, ToolSession
+from interlock.tools.executor import ToolExecutor
+from interlock.tools.perform import ToolSession
 from interlock.tools.reads import FileReads
 from interlock.tools.registry import UnknownTool, built_in, chosen, names
 from interlock.tools.seams import After, Before, NoHooks, Permissions, ToolHooks

@@ -157,7 +157,8 @@ class Bash(Tool):
         notes += [*moved, *_ending(finished, limit)]
         output = excerpt.text().strip("\n") or ("" if notes else "(no output)")
         failed = finished.timed_out or finished.code != 0
-        return Output("\n".join([output, *notes]).strip("\n"), is_error=failed)
+        said = "\n".join([output, *notes]).strip("\n")
+        return Output(said, is_error=failed, timed_out=finished.timed_out)
 
     def close(self) -> None:
         """End everything this session's commands left running."""

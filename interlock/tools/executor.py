@@ -1,53 +1,51 @@
 """The executor: runs the calls of a reply, each once, in an order that cannot hurt.
 
 Calls without effects that are safe beside others and need no approval start while the reply
-still streams; the rest when it is whole. Knows the order rule (calls.py), permissions and the
-interrupt; what a tool does is its own affair.
+still streams; the rest when it is whole. Knows the order rule (calls.py) and the interrupt; what
+one call goes through is in perform.py, what may become of it in lifecycle.py.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import anyio
 import structlog
 from anyio.abc import TaskGroup
-from attrs import evolve, frozen
+from attrs import evolve
 
-from interlock.permissions.decision import Question
-from interlock.tools.calls import CUT, Call, CallState, Round, error, prepared
-from interlock.tools.excerpt import shortened
-from interlock.tools.paths import BadPath, PathMoved
-from interlock.tools.reads import FileReads
-from interlock.tools.schema import BadInput, checked
-from interlock.tools.seams import After, Before, NoHooks, Permissions, ToolHooks
-from interlock.tools.tool import Output, Tool, ToolContext, ToolError
+from interlock.tools.calls import (
+    CUT,
+    NOT_IN_THE_REPLY,
+    Call,
+    Round,
+    Taken,
+    prepared,
+    unwatched,
+)
+from interlock.tools.heartbeat import Heartbeat
+from interlock.tools.lifecycle import CallState, Offered, TurnCame
+from interlock.tools.perform import Performer, ToolSession
+from interlock.tools.seams import NoHooks, Permissions, ToolHooks
+from interlock.tools.tool import Output, Tool
 from phases.world.limits import Limits
 from phases.world.loop import Reply, ToolUseContext
-from phases.world.messages import Kind, Media, Message, Text, ToolResult, ToolUse
+from phases.world.messages import Kind, Message, ToolUse
 from phases.world.ports import Ids, Interrupt, Ran
-from phases.world.updates import Show, ToolProgress, ToolStarted
+from phases.world.updates import Show
 
 Record = Callable[[tuple[Message, ...]], Awaitable[None]]
 
 _log = structlog.get_logger(__name__)
-_ROOM_FOR_NOTE = 400  # characters of the note that says what was left out
-_SURROGATES = re.compile("[\ud800-\udfff]")
-
-
-@frozen(kw_only=True)
-class ToolSession:
-    """What tools keep from run to run of a session."""
-
-    root: Path
-    spill: Path  # the folder for outputs too long to be shown
-    reads: FileReads
+_FAILED = (CallState.FAILED, CallState.TIMED_OUT)
 
 
 class ToolExecutor:
-    """One per run. `tasks` is the run's group: the calls live in it, and end with it."""
+    """One per run. `tasks` is the run's group: the calls live in it, and end with it.
+
+    `taken` is told each step of each call's machine before the call goes on.
+    """
 
     def __init__(
         self,
@@ -62,18 +60,24 @@ class ToolExecutor:
         record: Record,
         session: ToolSession,
         hooks: ToolHooks | None = None,
+        taken: Taken = unwatched,
     ) -> None:
         self._tools = tools
-        self._permissions = permissions
         self._interrupt = interrupt
-        self._show = show
-        self._limits = limits
         self._tasks = tasks
         self._ids = ids
         self._record = record
-        self._session = session
-        self._hooks = hooks or NoHooks()
-        self._at_once = anyio.Semaphore(limits.max_concurrent_tools)
+        self._taken = taken
+        self._performer = Performer(
+            permissions=permissions,
+            hooks=hooks or NoHooks(),
+            interrupt=interrupt,
+            show=show,
+            limits=limits,
+            session=session,
+            places=anyio.Semaphore(limits.max_concurrent_tools),
+            heartbeat=Heartbeat(limits.tool_heartbeat_s, show, tasks),
+        )
         self._round: Round | None = None
 
     # --- the port ----------------------------------------------------------------------------
@@ -86,9 +90,13 @@ class ToolExecutor:
         round_ = self._round
         if round_ is None or round_.find(call) is not None:
             return
-        offered = prepared(call, self._tools)
+        offered = prepared(call, self._tools, self._taken)
         round_.calls.append(offered)
-        if self._may_start_early(round_, offered):
+        if self._interrupt.requested:
+            return
+        before = len(round_.before(offered))
+        clear = self._performer.clear(round_, offered)
+        if offered.tell(Offered(waits_for=before, clear=clear)) is CallState.CHECKING:
             self._start(round_, offered)
 
     async def run(self, reply: Reply, context: ToolUseContext) -> Ran:
@@ -96,10 +104,8 @@ class ToolExecutor:
         try:
             with self._interrupt.scope():
                 for call in round_.calls:
-                    if call.refusal is not None:
-                        call.refuse(call.refusal)
-                    elif not call.started:
-                        self._start(round_, call)
+                    if not call.begun and not call.over:
+                        self._take_turn(round_, call)
                 await self._recorded(round_, reply)
             if self._unrecorded(round_):
                 await self._end_open(round_, reply)
@@ -125,17 +131,6 @@ class ToolExecutor:
 
     # --- the order ---------------------------------------------------------------------------
 
-    def _may_start_early(self, round_: Round, call: Call) -> bool:
-        if call.refusal is not None or call.effects or not call.safe or round_.before(call):
-            return False
-        if self._hooks.watches(call.use.name) or self._interrupt.requested:
-            return False
-        context = self._context(round_, call)
-        try:
-            return self._permissions.decide(self._question(call, context)).allowed
-        except (ToolError, BadPath):
-            return False  # it will fail in its turn, and say so
-
     def _whole(self, reply: Reply, context: ToolUseContext) -> Round:
         """The round with exactly the calls of the reply, each id once."""
         old = self._round or Round(context, Path(context.cwd))
@@ -144,17 +139,24 @@ class ToolExecutor:
         found: dict[str, Call] = {}
         for use in reply.message.calls:
             if use.id not in found:
-                found[use.id] = round_.find(use) or prepared(use, self._tools)
-            if use.id in reply.cut_calls and not found[use.id].started:
+                found[use.id] = round_.find(use) or prepared(use, self._tools, self._taken)
+            if use.id in reply.cut_calls and not found[use.id].begun:
                 found[use.id].refusal = CUT
         for call in round_.calls:
             if found.get(call.use.id) is not call:
-                call.scope.cancel()  # offered, and then not in the reply
+                round_.forget(call, NOT_IN_THE_REPLY)
         round_.calls = list(found.values())
         return round_
 
+    def _take_turn(self, round_: Round, call: Call) -> None:
+        if call.refusal is None:
+            self._start(round_, call)
+            return
+        call.tell(TurnCame(call.refusal.brief))
+        call.answer(self._performer.capped(call, Output(call.refusal.text, is_error=True)))
+
     def _start(self, round_: Round, call: Call) -> None:
-        call.started = True
+        call.begun = True
         self._tasks.start_soon(self._perform, round_, call)
 
     async def _perform(self, round_: Round, call: Call) -> None:
@@ -162,124 +164,39 @@ class ToolExecutor:
             with call.scope:
                 for earlier in round_.before(call):
                     await earlier.answered.wait()
-                result = await self._settled(round_, call)
-                # An interrupt while a person was asked is no denial: it never started.
-                stopped = call.state is CallState.QUEUED and round_.interrupted
-                if not round_.dropped and not stopped and call.result is None:
-                    call.answer(result)
+                if call.state is CallState.QUEUED:
+                    call.tell(TurnCame())
+                await self._performer.perform(round_, call)
+                self._fell(round_, call)
+        except Exception as problem:  # a fault of ours: it must reach who waits for the results
+            _log.debug("call broke", tool=call.use.name, exc_info=problem)
+            round_.broken = problem
         finally:
-            if call.result is None and not round_.dropped and not round_.interrupted:
-                call.interrupted()  # our tasks are being cancelled: nobody may wait for it
+            self._conclude(round_, call)
             call.ended.set()
             round_.news.set()
 
-    # --- one call ----------------------------------------------------------------------------
-
-    async def _settled(self, round_: Round, call: Call) -> ToolResult:
-        """Hooks, permission, the tool itself, hooks, cap."""
-        context = call.context = self._context(round_, call)
-        before = Before()
+    @staticmethod
+    def _conclude(round_: Round, call: Call) -> None:
+        """Answer a call that was cancelled, by a sibling or with all our tasks: nobody may wait
+        for it in vain. After an interrupt it is `_end_open` that answers."""
+        if call.over or round_.interrupted or round_.dropped or round_.broken is not None:
+            return
         try:
-            before = await self._asked_hooks(round_, call)
-            question = self._question(call, context)
-            decision = await self._permissions.settle(question, before.said)
-            if not decision.allowed:
-                return error(call.use, f"Permission denied: {_ended(decision.reason)}")
-            context.granted = frozenset((*question.reads, *question.writes))
-            async with self._at_once:
-                if round_.dropped or round_.interrupted:
-                    await anyio.sleep_forever()  # the cancellation is on its way
-                call.state = CallState.RUNNING
-                self._show(ToolStarted(call.use))
-                output = await _ran(call, context)
+            call.interrupted()
         except Exception as problem:
-            output = _failure(call.use.name, problem)
-        round_.cwd = context.cwd
-        result = self._capped(call.use, output)
-        if before.context is not None:
-            result = evolve(result, content=(*result.content, Text(before.context)))
-        return await self._told_hooks(round_, call, result)
+            round_.broken = problem
 
-    def _context(self, round_: Round, call: Call) -> ToolContext:
-        def progress(text: str) -> None:
-            if not round_.dropped and call.result is None:
-                self._show(ToolProgress(call.use.id, text))
-
-        return ToolContext(
-            cwd=round_.cwd,
-            root=self._session.root,
-            limits=self._limits,
-            reads=self._session.reads,
-            spill=self._session.spill,
-            call_id=_file_name(call.use.id),
-            progress=progress,
-            hides=self._permissions.hides,
-        )
-
-    def _question(self, call: Call, context: ToolContext) -> Question:
-        tool, arguments = call.tool, call.arguments
-        assert tool is not None
-        touches = tool.touches(arguments, context.cwd)
-
-        async def preview() -> str | None:
-            try:
-                return await tool.preview(arguments, context)
-            except (ToolError, BadPath, PathMoved, OSError) as problem:
-                return f"(this call will fail: {problem})"
-
-        return Question(
-            tool=tool.name,
-            tool_use_id=call.use.id,
-            arguments=arguments,
-            effects=call.effects,
-            cwd=context.cwd,
-            reads=touches.reads,
-            writes=touches.writes,
-            named=touches.named,
-            command=touches.command,
-            preview=preview,
-        )
-
-    async def _asked_hooks(self, round_: Round, call: Call) -> Before:
-        """What hooks say before the call; they may change its arguments."""
-        if not self._hooks.watches(call.use.name):
-            return Before()
-        before = await self._hooks.before(call.use, round_.context)
-        round_.hook_stopped = round_.hook_stopped or before.stop
-        if before.arguments is not None and call.tool is not None:
-            call.arguments = checked(before.arguments, call.tool.input_schema)
-        return before
-
-    async def _told_hooks(self, round_: Round, call: Call, result: ToolResult) -> ToolResult:
-        if call.state is not CallState.RUNNING or not self._hooks.watches(call.use.name):
-            return result
-        try:
-            use = evolve(call.use, input=call.arguments)
-            after = await self._hooks.after(use, result, round_.context)
-        except Exception as problem:  # the tool has run: its result stands
-            after = After(feedback=f"(A hook failed after this call: {problem})")
-        round_.hook_stopped = round_.hook_stopped or after.stop
-        if after.feedback is None:
-            return result
-        # Into the one result: a second one for the same call would be refused.
-        return evolve(result, content=(*result.content, Text(after.feedback)))
-
-    def _capped(self, use: ToolUse, output: Output) -> ToolResult:
-        """The one cap every result passes, whichever tool it comes from."""
-        parts = (Text(output.content),) if isinstance(output.content, str) else output.content
-        left = self._limits.tool_output_cap
-        content: list[Text | Media] = []
-        for part in parts:
-            if isinstance(part, Text):
-                text = _SURROGATES.sub("\ufffd", part.text)
-                if len(text) > left:
-                    save_as = self._session.spill / f"{_file_name(use.id)}-{len(content)}.txt"
-                    text = shortened(text, max(left - _ROOM_FOR_NOTE, left // 2), save_as)
-                left = max(0, left - len(text))
-                part = Text(text)
-            content.append(part)
-        kept = tuple(part for part in content if not isinstance(part, Text) or part.text)
-        return ToolResult(tool_use_id=use.id, content=kept, is_error=output.is_error)
+    def _fell(self, round_: Round, call: Call) -> None:
+        """One that failed takes those with it that stand and fall together."""
+        tool = call.tool
+        if tool is None or not tool.falls_with_siblings or call.state not in _FAILED:
+            return
+        if call.said is None:  # it did not even begin
+            return
+        for sibling in round_.beside(call):
+            sibling.aborting = f"the {tool.name} call {call.use.id} beside it failed"
+            sibling.scope.cancel()
 
     # --- results -----------------------------------------------------------------------------
 
@@ -300,6 +217,8 @@ class ToolExecutor:
                     with anyio.CancelScope(shield=True):
                         await self._record((message,))
                         call.message = message
+            if round_.broken is not None:
+                raise round_.broken
             if not self._unrecorded(round_):
                 return
             await round_.news.wait()
@@ -316,40 +235,10 @@ class ToolExecutor:
                 call.scope.cancel()
             try:
                 for call in round_.calls:
-                    if call.started:
+                    if call.begun:
                         await call.ended.wait()
             finally:  # a task that is cancelled a second time waits no more, but still answers
                 for call in round_.calls:
                     if call.result is None:
                         call.interrupted()
                 await self._recorded(round_, reply)
-
-
-async def _ran(call: Call, context: ToolContext) -> Output:
-    tool = call.tool
-    assert tool is not None
-    with anyio.move_on_after(tool.time_limit):
-        return await tool.run(call.arguments, context)
-    return Output(f"{tool.name} was ended: it took over {tool.time_limit:g} s.", is_error=True)
-
-
-def _ended(reason: str) -> str:
-    """A reason as the end of a sentence; what a person typed may have its stop already."""
-    return reason if reason.endswith((".", "!", "?", ".)")) else f"{reason}."
-
-
-def _failure(name: str, problem: Exception) -> Output:
-    """An error the model can read. A fault of a tool or a hook must not end the run, nor be
-    hidden from whoever maintains it."""
-    while isinstance(problem, ExceptionGroup) and len(problem.exceptions) == 1:
-        problem = problem.exceptions[0]
-    if isinstance(problem, ToolError | BadPath | PathMoved | BadInput):
-        return Output(str(problem), is_error=True)
-    if isinstance(problem, OSError):
-        return Output(f"{name} failed: {problem}.", is_error=True)
-    _log.warning("tool failed", tool=name, exc_info=problem)
-    return Output(f"{name} failed: {type(problem).__name__}: {problem}", is_error=True)
-
-
-def _file_name(call_id: str) -> str:
-    return re.sub(r"[^\w-]", "_", call_id)[:80] or "call"

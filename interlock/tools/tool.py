@@ -30,6 +30,7 @@ class Output:
 
     content: str | tuple[Text | Media, ...]
     is_error: bool = False
+    timed_out: bool = False  # ended at a time limit of the tool's own
 
 
 @frozen(kw_only=True)
@@ -79,12 +80,13 @@ class ToolContext:
 
 
 class Tool(ABC):
-    """A tool. Subclasses set the four attributes, or their `__init__` does."""
+    """A tool. Subclasses set the attributes, or their `__init__` does."""
 
     name: str
     description: str  # for the model
     input_schema: Mapping[str, Json]
     time_limit: float | None = 120.0  # seconds; None: it keeps its own
+    falls_with_siblings: bool = False  # one of its calls that fails ends those that run beside it
 
     def effects(self, arguments: Arguments) -> bool:
         """Whether the call may change anything outside this process."""

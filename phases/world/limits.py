@@ -68,6 +68,9 @@ class Limits:
     request_timeout_s: float = _limit(600.0, "one request as a whole", zero=False)
     tool_output_cap: int = _limit(30_000, "characters of a result the model is given", zero=False)
     max_concurrent_tools: int = _limit(10, "calls of one reply that run at once", zero=False)
+    tool_heartbeat_s: float = _limit(
+        5.0, "between two signs of life of a call that runs long", zero=False
+    )
     turn_output_cap: int = _limit(
         100_000, "characters of all results of one reply; what is over goes into files", zero=False
     )

@@ -93,6 +93,14 @@ class ToolProgress:
 
 
 @frozen
+class ToolRunning:
+    """A sign of life of a call that runs long, told again and again, whether it prints or not."""
+
+    call: ToolUse
+    seconds: float  # since it started
+
+
+@frozen
 class QueueChanged:
     """A queued message moved on: queued, injected, then completed; or a prompt of its own.
 
@@ -132,6 +140,7 @@ Update = (
     | Compaction
     | ToolStarted
     | ToolProgress
+    | ToolRunning
     | QueueChanged
     | Notice
     | Ended

@@ -37,7 +37,7 @@ from tests.faults.play import Run, Session
 from tests.faults.script import Say
 
 ABORTED = ("aborted_streaming", "aborted_tools")
-_NEVER_RAN = (NOT_STARTED, CUT, "Not run: ", "The input of this call could not be read")
+_NEVER_RAN = (NOT_STARTED, CUT.text, "Not run: ", "The input of this call could not be read")
 
 
 def check(session: Session) -> None:

@@ -11,6 +11,7 @@ import anyio
 import anyio.lowlevel
 from attrs import define, field
 
+from fsm import Step
 from interlock.options import PermissionMode
 from interlock.permissions import Gate, Judge, NobodyAsks, Rules
 from interlock.permissions.ask import Asker
@@ -24,11 +25,14 @@ from interlock.tools import (
     ToolHooks,
     ToolSession,
 )
+from interlock.tools.calls import unwatched
+from interlock.tools.lifecycle import CallFacts
 from phases.world.limits import Limits
 from phases.world.loop import Reply, ToolUseContext
 from phases.world.messages import Kind, Message, ToolResult, ToolUse
 from phases.world.updates import ToolStarted, Update
 
+call_observers: list[Callable[[Step[CallFacts]], None]] = []  # told each step of each call
 REPLY_ID = "00000000-0000-4000-8000-0000000000aa"
 
 
@@ -68,7 +72,7 @@ class Numbers:
 
 
 @define
-class Step(Tool):
+class Stepping(Tool):
     """A tool that waits for its gate, and tells when it begins and ends."""
 
     log: list[str]
@@ -137,15 +141,21 @@ class Bench:
     context: ToolUseContext
     gate: Gate
     button: Button
-    step: Step
+    step: Stepping
     shown: list[Update]
     recorded: list[Message]
+    steps: list[Step[CallFacts]]
 
     async def run(self, *calls: ToolUse, cut: tuple[str, ...] = ()) -> list[ToolResult]:
         """The results of a reply with these calls, in the order they are returned."""
         ran = await self.executor.run(reply(*calls, cut=cut), self.context)
         self.context = ran.context
         return [result(message) for message in ran.results]
+
+    def path(self, call: str) -> list[str]:
+        """Every state the call was in, by its machine."""
+        mine = [step.edge for step in self.steps if step.before.id == call]
+        return [mine[0].source.value, *(edge.destination.value for edge in mine)]
 
     @property
     def started(self) -> list[str]:
@@ -164,10 +174,13 @@ async def bench(
     hooks: ToolHooks | None = None,
     button: Button | None = None,
     record: Callable[[tuple[Message, ...]], None] | None = None,
+    on: Callable[[Update], None] | None = None,
+    taken: Callable[[Step[CallFacts]], None] = unwatched,
 ) -> AsyncIterator[Bench]:
     shown: list[Update] = []
     recorded: list[Message] = []
-    step = Step([])
+    steps: list[Step[CallFacts]] = []
+    tool = Stepping([])
     gate = Gate(Judge.of(folder, rules or Rules(), mode), asker or NobodyAsks())
     button = button or Button()
 
@@ -176,18 +189,30 @@ async def bench(
             record(messages)
         recorded.extend(messages)
 
+    def show(update: Update) -> None:
+        shown.append(update)
+        if on is not None:
+            on(update)
+
+    def note(step: Step[CallFacts]) -> None:
+        taken(step)
+        steps.append(step)
+        for observe in call_observers:
+            observe(step)
+
     async with anyio.create_task_group() as tasks:
         executor = ToolExecutor(
-            tools={"Step": step, **(tools or {})},
+            tools={"Step": tool, **(tools or {})},
             permissions=gate,
             interrupt=button,
-            show=shown.append,
+            show=show,
             limits=limits or Limits(),
             tasks=tasks,
             ids=Numbers(),
             record=write,
             session=ToolSession(root=folder, spill=folder.parent / "spill", reads=FileReads()),
             hooks=hooks,
+            taken=note,
         )
         context = ToolUseContext(
             model="m",
@@ -199,7 +224,7 @@ async def bench(
             agent_id=None,
         )
         executor.begin(context)
-        yield Bench(executor, context, gate, button, step, shown, recorded)
+        yield Bench(executor, context, gate, button, tool, shown, recorded, steps)
         tasks.cancel_scope.cancel()
 
 

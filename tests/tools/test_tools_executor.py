@@ -11,10 +11,11 @@ from interlock.options import PermissionMode
 from interlock.permissions import Decision, Rules, Verdict
 from interlock.tools import After, Before, built_in
 from interlock.tools.calls import SecondResult, prepared
+from interlock.tools.lifecycle import TurnCame
 from phases.world.limits import Limits
 from phases.world.loop import ToolUseContext
 from phases.world.messages import Kind, Message, Text, ToolResult, ToolUse
-from phases.world.updates import ToolProgress
+from phases.world.updates import ToolProgress, Update
 from tests.tools.places import real
 from tests.tools.running import REPLY_ID, Button, bench, reply, result, step
 
@@ -94,10 +95,15 @@ async def test_a_call_that_was_cut_does_not_run(folder: Path) -> None:
 
 async def test_a_second_result_is_a_fault_of_this_program(folder: Path) -> None:
     call = prepared(step("a"), {})
-    call.refuse("no")
+    with pytest.raises(SecondResult, match="not over yet"):
+        call.answer(ToolResult("a", _text("too soon")))
+    call.tell(TurnCame("no such tool"))
+    call.answer(ToolResult("a", _text("no")))
 
-    with pytest.raises(SecondResult):
-        call.refuse("no again")
+    with pytest.raises(SecondResult, match="has a result already"):
+        call.answer(ToolResult("a", _text("no again")))
+
+    assert call.result == ToolResult("a", _text("no"))
 
 
 async def test_two_calls_with_one_id_have_one_result(folder: Path) -> None:
@@ -282,14 +288,13 @@ async def test_an_interrupt_that_came_before_starts_nothing(folder: Path) -> Non
 
 async def test_what_a_command_had_printed_is_kept(folder: Path) -> None:
     tools = built_in()
-    async with bench(folder, tools=tools) as at:
-        begun = anyio.Event()
+    begun = anyio.Event()
 
-        def hear(update: object) -> None:
-            if isinstance(update, ToolProgress) and "half" in update.text:
-                begun.set()
+    def hear(update: Update) -> None:
+        if isinstance(update, ToolProgress) and "half" in update.text:
+            begun.set()
 
-        at.executor._show = hear
+    async with bench(folder, tools=tools, on=hear) as at:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_press_after, begun, at.button)
             (result,) = await at.run(
