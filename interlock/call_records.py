@@ -126,9 +126,14 @@ def calls_of(run: Path) -> Calls:
 
 def again(life: Life, *, what_if: bool = False) -> Replayed[CallFacts]:
     """Take the decisions about a call once more. Raises ValueError."""
-    steps = [(record, _outcome(record)) for record in life.records]
+    steps = outcomes_of(life)
     compared = None if what_if else changes
     return replay(TOOL_CALL, life.facts, steps, changes=compared, what_if=what_if)
+
+
+def outcomes_of(life: Life) -> list[tuple[Record, CallOutcome]]:
+    """Its records with what the call was told. Raises ValueError."""
+    return [(record, _outcome(record)) for record in life.records]
 
 
 def _outcome(record: Record) -> CallOutcome:

@@ -1,7 +1,7 @@
-"""Coverage of the machine: which edges the test run took, which guards it saw True and False.
+"""Coverage of the machines: which edges the test run took, which guards it saw True and False.
 
-Fed by every run that a test plays over scripted ports, and by every trace that a test leaves
-under its `tmp_path`, whichever process wrote it.
+Fed by every run that a test plays over scripted ports, by every call of the executor's own tests,
+and by every trace that a test leaves under its `tmp_path`, whichever process wrote it.
 """
 
 from __future__ import annotations
@@ -14,14 +14,18 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from fsm import FsmError, decide, digest, read_trace
+from fsm import FsmError, Machine, decide, digest, read_trace
 from fsm.cover import Coverage, render
 from interlock import records
+from interlock.call_records import calls_of, outcomes_of
 from interlock.table import LOOP
 from interlock.testing import observers
+from interlock.tools.lifecycle import TOOL_CALL, CallState
 from phases.world.states import State
+from tests.tools.running import call_observers
 
 COVERAGE = Coverage()
+COVERED: tuple[Machine[Any], ...] = (LOOP, TOOL_CALL)
 
 # No deadline: a busy machine is no defect. In CI the examples are the same each time, so that a
 # red run always means a change; at home they differ, so that they still find something.
@@ -31,6 +35,7 @@ settings.load_profile("house")
 
 def pytest_configure() -> None:
     observers.append(COVERAGE.saw)
+    call_observers.append(COVERAGE.saw)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # Started in the background of a shell: the commands under test would inherit deafness.
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -41,6 +46,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
     if isinstance(folder, Path):
         for path in folder.rglob("*.trace.jsonl"):
             _take_in(path)
+            _take_in_calls(path)
 
 
 def _take_in(path: Path) -> None:
@@ -57,6 +63,18 @@ def _take_in(path: Path) -> None:
         return  # a test that spoils its trace on purpose
 
 
+def _take_in_calls(path: Path) -> None:
+    try:
+        for life in calls_of(path).lives:
+            facts = life.facts
+            for record, outcome in outcomes_of(life):
+                step = decide(TOOL_CALL, CallState(record.source), facts, outcome)
+                COVERAGE.saw(step)
+                facts = step.after
+    except (FsmError, ValueError, OSError):
+        return
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any, error: object) -> None:
     """A process of a parallel run is done: take in what it has seen."""
@@ -68,17 +86,18 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     worker: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
     if worker is not None:
         worker["edges"] = COVERAGE.dump()
-    elif _whole_run(session.config) and not COVERAGE.report(LOOP).whole:
+    elif _whole_run(session.config) and not all(COVERAGE.report(one).whole for one in COVERED):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    lines = render(COVERAGE.report(LOOP)).splitlines()
-    terminalreporter.section("edges of the machine")
-    for line in lines if _whole_run(config) else lines[:1]:
-        terminalreporter.write_line(line)
+    terminalreporter.section("edges of the machines")
+    for machine in COVERED:
+        lines = render(COVERAGE.report(machine)).splitlines()
+        for line in lines if _whole_run(config) else lines[:1]:
+            terminalreporter.write_line(line)
 
 
 def _whole_run(config: pytest.Config) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 
 from interlock.cli.output import Output
 from interlock.cli.result import result_of
@@ -26,6 +26,7 @@ from phases.world.updates import (
     Retrying,
     TextArrived,
     ToolProgress,
+    ToolRunning,
     ToolStarted,
     Update,
 )
@@ -91,6 +92,7 @@ class Live:
     write: Callable[[str], None]
     verbose: bool = True
     _in_text: bool = False
+    _due: dict[str, float] = field(factory=dict)  # seconds after which a call is mentioned again
 
     def show(self, update: Update) -> None:
         match update:
@@ -112,6 +114,8 @@ class Live:
                 self._line("… (does not count: the answer was not whole)")
             case ToolStarted(call):
                 self._line(f"● {_call(call)}")
+            case ToolRunning(call, seconds):
+                self._still_running(call, seconds)
             case ToolProgress(_, text):
                 for line in text.splitlines():
                     self._line(f"  │ {line}")
@@ -128,6 +132,12 @@ class Live:
         if self._in_text:
             self.write("\n")
             self._in_text = False
+
+    def _still_running(self, call: ToolUse, seconds: float) -> None:
+        """A line each time it has lasted twice as long: a call of an hour needs no hundreds."""
+        if seconds >= self._due.get(call.id, 0.0):
+            self._due[call.id] = 2 * seconds
+            self._line(f"  ◌ {call.name} is still running, {seconds:.0f} s")
 
     def _line(self, line: str) -> None:
         self.write(f"{chr(10) if self._in_text else ''}{visible(line)}\n")

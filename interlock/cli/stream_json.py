@@ -37,6 +37,7 @@ from phases.world.updates import (
     RequestStarted,
     Retrying,
     StreamEvent,
+    ToolRunning,
     Update,
 )
 
@@ -112,6 +113,16 @@ class StreamJson:
                 self._told("warning", f"{old} is overloaded; {new} takes over")
             case Notice(level, text):
                 self._told(level, text)
+            case ToolRunning(call, seconds):
+                self._emit(
+                    {
+                        "type": "tool_progress",
+                        "tool_use_id": call.id,
+                        "tool_name": call.name,
+                        "parent_tool_use_id": None,
+                        "elapsed_time_seconds": round(seconds, 1),
+                    }
+                )
             case _:
                 pass  # what a terminal is shown, and what the result says once more
 

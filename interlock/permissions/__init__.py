@@ -10,6 +10,7 @@ from interlock.permissions.ask import (
 from interlock.permissions.decide import Judge
 from interlock.permissions.decision import Decision, Question, Verdict
 from interlock.permissions.gate import Gate
+from interlock.permissions.looks import reads_only, runs_nothing
 from interlock.permissions.rules import BadRule, Rule, Rules
 
 __all__ = [
@@ -25,5 +26,7 @@ __all__ = [
     "Rules",
     "TerminalAsker",
     "Verdict",
+    "reads_only",
+    "runs_nothing",
     "terminal_or_nobody",
 ]

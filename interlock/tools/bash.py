@@ -14,6 +14,7 @@ from signal import Signals
 
 from attrs import define, field, frozen
 
+from interlock.permissions import reads_only, runs_nothing
 from interlock.tools import processes
 from interlock.tools.excerpt import Excerpt
 from interlock.tools.shell import Command, Finished
@@ -77,6 +78,7 @@ class _Watchdog:
 class Bash(Tool):
     name = "Bash"
     time_limit = None  # its own, per call
+    falls_with_siblings = True
     description = (
         "Runs a command line with bash and returns what it prints, standard output and errors"
         " together in order, and its exit code if that is not 0.\n"
@@ -117,6 +119,12 @@ class Bash(Tool):
         self._session = secrets.token_hex(8)
         self._watchdog = _Watchdog(f"{self._session}.")
         self._registered = False
+
+    def effects(self, arguments: Arguments) -> bool:
+        return not runs_nothing(arguments["command"])
+
+    def concurrency_safe(self, arguments: Arguments) -> bool:
+        return reads_only(arguments["command"])
 
     def touches(self, arguments: Arguments, cwd: Path) -> Touches:
         return Touches(command=arguments["command"])

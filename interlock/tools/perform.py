@@ -98,16 +98,20 @@ class Performer:
             if not decision.allowed:
                 text = f"Permission denied: {_ended(decision.reason)}"
                 result = self.capped(call, Output(text, is_error=True))
-        await self._unless_stopped(round_)  # an interrupt while a person was asked is no denial
+        await self._unless_stopped(
+            round_, call
+        )  # an interrupt while a person was asked is no denial
         if not call.over:
             call.tell(judged)
             if result is not None:
                 call.answer(result)
         return before
 
-    async def _unless_stopped(self, round_: Round) -> None:
-        if round_.dropped or round_.interrupted or self.interrupt.requested:
-            await anyio.sleep_forever()  # the cancellation is on its way
+    async def _unless_stopped(self, round_: Round, call: Call) -> None:
+        """Wait for a cancellation that is on its way; a task may wake once more before it."""
+        ended = round_.dropped or round_.interrupted or self.interrupt.requested
+        if ended or call.aborting is not None:
+            await anyio.sleep_forever()
 
     def _question(self, call: Call, context: ToolContext) -> Question:
         tool, arguments = call.tool, call.arguments
@@ -155,7 +159,7 @@ class Performer:
         tool = call.tool
         assert tool is not None
         async with self.places:
-            await self._unless_stopped(round_)
+            await self._unless_stopped(round_, call)
             call.tell(Began(tool.time_limit))
             self.show(ToolStarted(call.use))
             self.heartbeat.begin(call.use)
