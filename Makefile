@@ -50,8 +50,9 @@ format: install ## let ruff rewrite the code
 golden: install ## record the golden traces anew
 	$(BIN)/python -m tests.golden.record
 
-bench: install ## overhead per turn beside a bare loop; then a job of 3,000 turns
+bench: install ## overhead per turn beside a bare loop; calls side by side; a job of 3,000 turns
 	$(BIN)/python benches/overhead.py
+	$(BIN)/python benches/parallel_tools.py
 	$(BIN)/python benches/long_job.py
 
 clean: ## remove what the targets made

@@ -16,7 +16,13 @@ from interlock.tools.lifecycle import (
     TurnCame,
 )
 
-_TOLD = (CallState.DENIED, CallState.TIMED_OUT, CallState.ABORTED, CallState.INTERRUPTED)
+# Those that a story of the run must not leave out; that some calls fail is its daily bread.
+_FATES = {
+    CallState.DENIED: "was denied",
+    CallState.TIMED_OUT: "ran out of time",
+    CallState.ABORTED: "was aborted",
+    CallState.INTERRUPTED: "was interrupted",
+}
 
 
 def line_of(life: Life) -> str:
@@ -31,7 +37,7 @@ def line_of(life: Life) -> str:
 
 def told_of(calls: Calls, step: int) -> str:
     """What a story of the run should not leave out: calls that did not run to their own end."""
-    lines = [_fate(life) for life in calls.under(step) if life.state in _TOLD]
+    lines = [_fate(life) for life in calls.under(step) if life.state in _FATES]
     return "\n".join(lines)
 
 
@@ -61,11 +67,9 @@ def _name(life: Life) -> str:
 
 
 def _fate(life: Life) -> str:
-    permission = f" ({_permission(life)})" if life.state is not CallState.DENIED else ""
-    why = _end(life) or _permission(life)
-    came = life.path[-2]
-    words = life.state.value.replace("_", " ")
-    return f"The call {_name(life)} was {words} while {came}: {why}{permission}."
+    permitted, end = _permission(life), _end(life)
+    why = f"{end} ({permitted})" if end and permitted else end or permitted
+    return f"The call {_name(life)} {_FATES[life.state]} while {life.path[-2]}: {why}."
 
 
 def _permission(life: Life) -> str:

@@ -14,6 +14,7 @@ from phases.world.updates import (
     Retrying,
     TextArrived,
     ToolProgress,
+    ToolRunning,
     ToolStarted,
     Update,
 )
@@ -82,3 +83,16 @@ def test_nothing_the_model_or_a_tool_says_can_steer_the_terminal() -> None:
 
     assert "\x1b" not in told
     assert told.count("\\x1b[2J") + told.count("\\u001b[2J") == 3
+
+
+def test_a_call_that_runs_long_is_mentioned_more_and_more_rarely() -> None:
+    call = ToolUse("t", "Bash", {"command": "make"})
+
+    told = live(*(ToolRunning(call, 5.0 * n) for n in range(1, 121)))
+
+    assert told.splitlines()[:3] == [
+        "  ◌ Bash is still running, 5 s",
+        "  ◌ Bash is still running, 10 s",
+        "  ◌ Bash is still running, 20 s",
+    ]
+    assert told.count("\n") == 7  # in ten minutes

@@ -99,6 +99,18 @@ def test_a_long_plain_stretch_is_only_counted() -> None:
     assert list(narrate(TURNSTILE, trace)) == ["#0 to #1299  1,300 plain steps, to locked"]
 
 
+def test_what_happened_beside_a_decision_stands_behind_it() -> None:
+    trace = traced(DOOR, Door(0, 0, 0, 1_000), Walked(), *[SILENCE, Waited()] * 3)
+
+    def beside(record: Record) -> str:
+        return "A dog barked.\nIt stopped." if record.sequence in (2, 3) else ""
+
+    story = [one.split("  ")[0] for one in narrate(DOOR, trace, answer, beside)]
+
+    barked = "A dog barked.\nIt stopped."
+    assert story == ["#0", "#1", "#2", barked, "#3", barked, "#4", "#5", "#6"]
+
+
 @pytest.mark.parametrize(
     ("machine", "loop", "outcome", "told"),
     [

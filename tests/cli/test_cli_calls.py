@@ -1,0 +1,229 @@
+"""The tool calls of a run, looked at from the command line; real tools, real HTTP."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from interlock.call_records import beside
+from interlock.scripted import Answer, ServerThread, reply, tool_use
+from tests.cli.shell import REAL, Ran, Shell
+
+BYPASS = ("--permission-mode", "bypassPermissions")
+DONE = reply("Done.")
+
+
+def bash(id_: str, command: str, **more: object) -> Mapping[str, Any]:
+    return tool_use("Bash", {"command": command, **more}, id=id_)
+
+
+def against(shell: Shell, answers: Sequence[Answer], *argv: str, **env: str) -> Ran:
+    with ServerThread(answers) as server:
+        return shell.run(
+            *("-p", "go", *argv),
+            program=REAL,
+            env={"ANTHROPIC_BASE_URL": server.base_url, **env},
+        )
+
+
+def look(shell: Shell, *argv: str) -> Ran:
+    return shell.run(*argv, program=REAL)
+
+
+def lines_of_calls(told: str) -> list[str]:
+    """The lines of a story that are about calls, without their times."""
+    lines = [line for line in told.splitlines() if line.startswith("     ")]
+    return [line[17:] for line in lines]
+
+
+def trace_of(shell: Shell) -> Path:
+    (path,) = shell.home.glob("projects/*/*/runs/*.trace.jsonl")
+    return path
+
+
+@pytest.fixture
+def mixed(shell: Shell) -> Ran:
+    """A run in which calls come to different ends."""
+    calls = (
+        bash("toolu_denied", "rm -r src"),
+        bash("toolu_slow", "sleep 60", timeout=1),
+        bash("toolu_good", "echo hello"),
+        tool_use("NoSuchTool", {}, id="toolu_none"),
+    )
+    rules = ("--allowedTools", "Bash(sleep:*)", "--disallowedTools", "Bash(rm:*)")
+    return against(shell, [reply(*calls), DONE], *rules)
+
+
+def test_each_call_stands_under_its_turn_with_what_became_of_it_and_why(
+    shell: Shell, mixed: Ran
+) -> None:
+    told = look(shell, "trace", "last")
+
+    assert (mixed.code, told.code, told.err) == (0, 0, "")
+    lines = told.out.splitlines()
+    (tools,) = [n for n, line in enumerate(lines) if "  tools  " in line]
+    assert lines_of_calls(told.out) == lines_of_calls("\n".join(lines[tools + 1 : tools + 5]))
+    denied, slow, good, none = lines_of_calls(told.out)
+    assert denied == (
+        "Bash toolu_denied  queued > checking > denied  the rule Bash(rm:*) forbids it"
+    )
+    assert slow.startswith("Bash toolu_slow  queued > checking > permitted > running > timed_out")
+    assert slow.endswith("s; the rule Bash(sleep:*) allows it; over its limit")
+    assert good.startswith("Bash toolu_good  queued > checking > permitted > running > done")
+    assert good.endswith("s; the command only looks")
+    assert none == "NoSuchTool toolu_none  queued > failed  no such tool"
+
+
+def test_a_story_names_the_calls_that_did_not_run_to_their_own_end(
+    shell: Shell, mixed: Ran
+) -> None:
+    story = look(shell, "explain", "last").out
+    step = look(shell, "explain", "last", "--step", "4").out
+    call = look(shell, "explain", "last", "--call", "toolu_denied").out
+
+    paragraphs = [" ".join(one.split()) for one in story.split("\n\n")]
+    assert (
+        "The call Bash toolu_denied was denied while checking: the rule Bash(rm:*) forbids it. "
+        "The call Bash toolu_slow ran out of time while running: over its limit (the rule "
+        "Bash(sleep:*) allows it)."
+    ) in paragraphs
+    assert "toolu_good" not in story
+    assert "  Bash toolu_good  queued > checking" in step
+    assert "checking, told Judged, went to denied (denied)" in call
+    assert "not_allowed: Whether a hook, a rule, the mode or a person said no." in call
+
+
+def test_decisions_about_calls_are_taken_again(shell: Shell, mixed: Ran) -> None:
+    told = look(shell, "replay", "last")
+
+    assert told.code == 0
+    assert told.out.splitlines()[1].endswith("steps of 4 calls, all agree")
+
+
+def test_a_record_of_a_call_that_was_changed_is_found(shell: Shell, mixed: Ran) -> None:
+    path = beside(trace_of(shell))
+    path.write_text(path.read_text().replace('"not_allowed",true', '"not_allowed",false'))
+
+    told = look(shell, "replay", "last")
+
+    assert told.code == 1
+    assert "steps of its calls agree\nBash toolu_denied: step" in told.out
+    assert "guard not_allowed changed its mind: False -> True" in told.out
+
+
+def test_a_run_without_records_of_its_calls_reads_as_before(shell: Shell, mixed: Ran) -> None:
+    with_calls = look(shell, "trace", "last").out
+    beside(trace_of(shell)).unlink()
+
+    told = look(shell, "trace", "last")
+
+    assert told.code == 0
+    assert told.out.splitlines() == [
+        line for line in with_calls.splitlines() if not line.startswith("     ")
+    ]
+    assert look(shell, "replay", "last").out.count("\n") == 1
+    assert look(shell, "explain", "last").code == 0
+    assert "no calls are recorded beside it" in look(shell, "explain", "last", "--call", "x").err
+
+
+def test_json_prints_both_files(shell: Shell, mixed: Ran) -> None:
+    told = look(shell, "trace", "last", "--json")
+
+    headers = [one["machine"] for one in told.lines if "format" in one]
+    assert headers == ["loop", "tool_call"]
+    assert "rm -r src" not in told.out  # what was said is in the transcript
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"payload": {"call": "x", "under": 4}}, "belongs to no call"),
+        ({"payload": {"call": "x", "under": 4, "facts": {"id": 1, "x": 2}}}, "no CallFacts"),
+        ({"payload": None}, "belongs to no call"),
+        ({"sequence": 99}, "record 99 stands after"),
+    ],
+    ids=["unknown call", "other facts", "no payload", "gap"],
+)
+def test_records_of_calls_that_cannot_be_read_are_one_line(
+    shell: Shell, mixed: Ran, change: dict[str, object], problem: str
+) -> None:
+    path = beside(trace_of(shell))
+    lines = path.read_bytes().splitlines()
+    lines[2] = orjson.dumps(orjson.loads(lines[2]) | change)
+    path.write_bytes(b"\n".join(lines) + b"\n")
+
+    told = look(shell, "trace", "last")
+
+    assert (told.code, told.out, told.err.count("\n")) == (1, "", 1)
+    assert problem in told.err
+
+
+def test_four_calls_have_four_results_in_their_order_in_one_message(shell: Shell) -> None:
+    (shell.folder / "a.txt").write_text("alpha\n")
+    calls = (
+        bash("toolu_1", "sleep 0.6; echo first"),
+        bash("toolu_2", "sleep 0.3; exit 3"),
+        tool_use("Read", {"file_path": str(shell.folder / "a.txt")}, id="toolu_3"),
+        tool_use("NoSuchTool", {"x": 1}, id="toolu_4"),
+    )
+    with ServerThread([reply(*calls), reply("all four answered")]) as server:
+        ran = shell.run(
+            *("-p", "go", *BYPASS), program=REAL, env={"ANTHROPIC_BASE_URL": server.base_url}
+        )
+        sent = server.requests[-1].body["messages"]
+
+    assert (ran.code, ran.out) == (0, "all four answered\n")
+    results = sent[-1]["content"]
+    assert [one["tool_use_id"] for one in results] == ["toolu_1", "toolu_2", "toolu_3", "toolu_4"]
+    assert [one.get("is_error", False) for one in results] == [False, True, False, True]
+    assert [one["role"] for one in sent] == ["user", "assistant", "user"]
+
+
+def test_what_had_begun_when_the_process_was_killed_is_known(shell: Shell) -> None:
+    calls = (
+        bash("toolu_1", "touch begun; sleep 60"),
+        bash("toolu_2", "touch never"),
+    )
+    with ServerThread([reply(*calls)]) as server:
+        process = shell.start(
+            *("-p", "go", *BYPASS), program=REAL, env={"ANTHROPIC_BASE_URL": server.base_url}
+        )
+        assert process.stdin is not None
+        process.stdin.close()
+        while not (shell.folder / "begun").exists():
+            assert process.poll() is None
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        for pipe in (process.stdout, process.stderr):
+            assert pipe is not None
+            pipe.close()
+
+    told = look(shell, "trace", "last")
+
+    begun, waiting = lines_of_calls(told.out)
+    assert begun.startswith("Bash toolu_1  queued > checking > permitted > running  ")
+    assert begun.endswith("not over when the trace stops")
+    assert waiting == "Bash toolu_2  queued  not over when the trace stops"
+    assert not (shell.folder / "never").exists()
+    assert look(shell, "replay", "last").code == 0
+
+
+def test_a_silent_call_gives_signs_of_life(shell: Shell) -> None:
+    answers = [reply(bash("toolu_1", "sleep 0.5")), DONE]
+    stream = ("--output-format", "stream-json", "--verbose")
+
+    ran = against(shell, answers, *BYPASS, *stream, INTERLOCK_TOOL_HEARTBEAT_S="0.1")
+
+    signs = [one for one in ran.lines if one["type"] == "tool_progress"]
+    assert signs
+    assert {*signs[0]} == {
+        *("type", "uuid", "session_id", "tool_use_id", "tool_name", "parent_tool_use_id"),
+        "elapsed_time_seconds",
+    }
+    assert (signs[0]["tool_use_id"], signs[0]["tool_name"]) == ("toolu_1", "Bash")
+    assert 0 < signs[0]["elapsed_time_seconds"] <= signs[-1]["elapsed_time_seconds"]
