@@ -299,6 +299,7 @@ def _check_flags(parser: Parser) -> None:
 
 def _check(asked: object) -> int:
     from fsm.check import render
+    from interlock.call_check import verdict_of_calls
     from interlock.model_check import verdict
     from interlock.settings import limits_of
 
@@ -306,7 +307,10 @@ def _check(asked: object) -> int:
     began = time.perf_counter()
     found = verdict(limits)
     print(render(found.timed(time.perf_counter() - began)), end="")
-    return 0 if found.ok else 1
+    began = time.perf_counter()
+    calls = verdict_of_calls()
+    print(render(calls.timed(time.perf_counter() - began)), end="")
+    return 0 if found.ok and calls.ok else 1
 
 
 _COMMANDS: Mapping[str, tuple[Callable[[Parser], None], Callable[[object], int]]] = {

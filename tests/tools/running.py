@@ -117,6 +117,9 @@ class Stepping(Tool):
         match arguments.get("does"):
             case "raise":
                 raise RuntimeError("broken tool")
+            case "unclean":
+                with _broken_clean_up():
+                    return Output(f"did {name}")
             case "long":
                 return Output("x" * 100_000)
             case "surrogate":
@@ -226,6 +229,12 @@ async def bench(
         executor.begin(context)
         yield Bench(executor, context, gate, button, tool, shown, recorded, steps)
         tasks.cancel_scope.cancel()
+
+
+@contextmanager
+def _broken_clean_up() -> Iterator[None]:
+    yield
+    raise RuntimeError("broken clean-up")
 
 
 def step(name: str, **arguments: Any) -> ToolUse:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
 from attrs import evolve
 
-from fsm import Edge, LiveMachine, UndeclaredOutcome, decide
-from fsm.check import check
+from fsm import Guard, LiveMachine, UndeclaredOutcome, decide
+from fsm.draw import markdown, mermaid
+from interlock.call_check import STARTS, verdict_of_calls
 from interlock.call_records import changes
 from interlock.tools.lifecycle import (
     TOOL_CALL,
@@ -23,14 +23,15 @@ from interlock.tools.lifecycle import (
     Offered,
     Returned,
     TurnCame,
+    check_broke,
+    not_allowed,
+    without_effects,
 )
 
+DIAGRAMS = Path(__file__).parents[2] / "diagrams"
 FACTS = CallFacts(id="toolu_1", tool="Bash", effects=False, safe=True)
 OUTCOMES = (Offered, TurnCame, Judged, Began, Returned, Aborted, Interrupted)
 SPECIMENS: tuple[Any, ...] = tuple(one for kind in OUTCOMES for one in kind.specimens())
-ALL_FACTS = tuple(
-    evolve(FACTS, effects=effects, safe=safe) for effects, safe in product((True, False), repeat=2)
-)
 
 
 def path(*told: Any, facts: CallFacts = FACTS) -> list[str]:
@@ -111,21 +112,28 @@ def test_nothing_runs_that_was_not_permitted_and_nothing_returns_that_did_not_ru
 
 
 def test_the_table_is_sound_over_everything_a_call_can_be_told() -> None:
-    def specimens(kind: type[Any]) -> Sequence[object]:
-        return [one for one in SPECIMENS if type(one) is kind]
+    assert verdict_of_calls().findings == ()
 
-    def offered_again(edge: Edge) -> bool:  # an offer is made once: the executor's affair
-        return edge.source is edge.destination
 
-    verdict = check(
-        TOOL_CALL,
-        starts=ALL_FACTS,
-        specimens=specimens,
-        normal=lambda facts: facts,
-        turn_over=offered_again,
-    )
+@pytest.mark.parametrize(
+    ("guard", "law"),
+    [(without_effects, "law 8"), (not_allowed, "law 3"), (check_broke, "law 3")],
+    ids=lambda each: getattr(each, "__name__", each),
+)
+def test_a_table_that_forgets_a_guard_is_found(guard: Guard, law: str) -> None:
+    edges = [
+        evolve(edge, guards=tuple(one for one in edge.guards if one is not guard))
+        for edge in TOOL_CALL.edges
+    ]
 
-    assert verdict.findings == ()
+    found = verdict_of_calls(TOOL_CALL.with_edges(edges))
+
+    assert law in {one.law for one in found.findings}
+
+
+def test_the_committed_drawings_are_those_of_the_table() -> None:
+    assert (DIAGRAMS / "tool_call.mmd").read_text() == mermaid(TOOL_CALL)
+    assert (DIAGRAMS / "tool_call.md").read_text() == markdown(TOOL_CALL)
 
 
 @pytest.mark.parametrize("state", list(CallState))
@@ -133,7 +141,7 @@ def test_the_table_is_sound_over_everything_a_call_can_be_told() -> None:
 def test_the_compiled_table_decides_as_the_machine_itself(
     state: CallState, outcome: object
 ) -> None:
-    for facts in ALL_FACTS:
+    for facts in STARTS:
         live = LiveMachine(TOOL_CALL, state)
         try:
             expected = decide(TOOL_CALL, state, facts, outcome)

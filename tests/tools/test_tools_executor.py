@@ -106,6 +106,14 @@ async def test_a_second_result_is_a_fault_of_this_program(folder: Path) -> None:
     assert call.result == ToolResult("a", _text("no"))
 
 
+async def test_a_tool_that_returns_and_then_breaks_has_one_result(folder: Path) -> None:
+    async with bench(folder) as at:
+        results = await at.run(step("a", does="unclean"), step("b"))
+
+        assert texts(results) == ["Step failed: RuntimeError: broken clean-up", "did b"]
+        assert len(at.recorded) == 2
+
+
 async def test_two_calls_with_one_id_have_one_result(folder: Path) -> None:
     async with bench(folder) as at:
         results = await at.run(step("same"), step("same", safe=False))
