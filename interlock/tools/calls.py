@@ -104,7 +104,7 @@ class Call:
         if self.said is not None:  # the tool had ended; only its hooks were cut short
             self.returned(self.said)
         elif self.aborting is not None:
-            self._stopped(Aborted(self.aborting), *_cancelled(self.aborting))
+            self._stopped(Aborted(self.aborting), *_cancelled(self.aborting, self.facts.effects))
         else:
             self._stopped(Interrupted(), NOT_STARTED, WHILE_RUNNING)
 
@@ -122,10 +122,11 @@ class Call:
         self.answer(error(self.use, f"{text} Output until then:\n{partial}" if partial else text))
 
 
-def _cancelled(because: str) -> tuple[str, str]:
+def _cancelled(because: str, effects: bool) -> tuple[str, str]:
+    unknown = "; its effects are unknown" if effects else ""
     return (
         f"Not run: cancelled because {because}.",
-        f"Cancelled while it ran, because {because}; its effects are unknown.",
+        f"Cancelled while it ran, because {because}{unknown}.",
     )
 
 

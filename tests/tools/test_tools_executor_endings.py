@@ -14,6 +14,7 @@ from interlock.permissions import Decision, Rules
 from interlock.permissions.ask import Answer
 from interlock.permissions.decision import Question
 from interlock.tools import After, Before, built_in
+from interlock.tools.calls import prepared
 from interlock.tools.lifecycle import Aborted, CallFacts, CallState, Judged
 from phases.world.limits import Limits
 from phases.world.loop import ToolUseContext
@@ -119,6 +120,18 @@ async def test_a_limit_of_the_executor_and_one_of_the_tools_own_are_both_told(
 # --- siblings --------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("command", "safe", "effects"),
+    [("make", False, True), ("git status", True, True), ("cat x", True, False)],
+)
+async def test_the_line_of_a_command_says_whether_it_runs_beside_others(
+    command: str, safe: bool, effects: bool
+) -> None:
+    facts = prepared(bash("b", command), built_in()).facts
+
+    assert (facts.safe, facts.effects) == (safe, effects)
+
+
 async def test_one_that_fails_ends_those_that_run_beside_it_and_says_so(folder: Path) -> None:
     tools = built_in()
     (folder / "a.txt").write_text("alpha\n")
@@ -149,8 +162,8 @@ async def test_one_that_fails_ends_those_that_run_beside_it_and_says_so(folder: 
 
         assert [one.is_error for one in results] == [True, False, True, False]
         assert results[0].text == (
-            "Cancelled while it ran, because the Bash call fails beside it failed; its effects"
-            " are unknown. Output until then:\nalpha"
+            "Cancelled while it ran, because the Bash call fails beside it failed. Output until"
+            " then:\nalpha"
         )
         assert results[1].text == "did read"
         assert "missing.txt" in results[2].text
