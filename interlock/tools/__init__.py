@@ -5,7 +5,7 @@ from interlock.tools.executor import ToolExecutor
 from interlock.tools.perform import ToolSession
 from interlock.tools.reads import FileReads
 from interlock.tools.registry import UnknownTool, built_in, chosen, names
-from interlock.tools.seams import After, Before, NoHooks, Permissions, ToolHooks
+from interlock.tools.seams import After, Before, Confinement, NoHooks, Permissions, ToolHooks
 from interlock.tools.sleep import Arrivals, Sleep
 from interlock.tools.tool import Arguments, Output, Tool, ToolContext, ToolError, Touches
 
@@ -15,6 +15,7 @@ __all__ = [
     "Arrivals",
     "Bash",
     "Before",
+    "Confinement",
     "FileReads",
     "NoHooks",
     "Output",

@@ -17,6 +17,7 @@ from attrs import define, field, frozen
 from interlock.permissions import reads_only, runs_nothing
 from interlock.tools import processes
 from interlock.tools.excerpt import Excerpt
+from interlock.tools.seams import Confinement
 from interlock.tools.shell import Command, Finished
 from interlock.tools.tool import Arguments, Output, Tool, ToolContext, ToolError, Touches
 
@@ -38,6 +39,7 @@ class ShellSettings:
     default_timeout: float = 120.0  # BASH_DEFAULT_TIMEOUT_MS
     max_timeout: float = 600.0  # BASH_MAX_TIMEOUT_MS
     environment: Mapping[str, str] | None = None
+    confinement: Confinement | None = None  # None: a command may do what its user may
 
 
 @define
@@ -116,6 +118,9 @@ class Bash(Tool):
 
     def __init__(self, settings: ShellSettings | None = None) -> None:
         self._settings = settings or ShellSettings()
+        confinement = self._settings.confinement
+        if confinement is not None and confinement.description:
+            self.description = f"{type(self).description}\n{confinement.description}"
         self._session = secrets.token_hex(8)
         self._watchdog = _Watchdog(f"{self._session}.")
         self._registered = False
@@ -153,6 +158,7 @@ class Bash(Tool):
             time_limit=limit,
             write=write,
             later=context.spill / f"{context.call_id}-later.txt",
+            confinement=self._settings.confinement,
         )
         try:
             finished = await command.run()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -26,6 +26,24 @@ class Permissions(Protocol):
 
     def hides(self, path: Path) -> bool:
         """Whether searches must leave this file out."""
+        ...
+
+
+class Confinement(Protocol):
+    """What keeps a command inside its bounds: a sandbox. Bash without one is unconfined.
+
+    Whatever runs in place of the command must pass on open descriptors and the environment:
+    through them come the folder and the variables of afterwards, and the mark by which the tree
+    is found and ended.
+    """
+
+    @property
+    def description(self) -> str:
+        """What a command cannot do, for the model, in Bash's description; "" for nothing."""
+        ...
+
+    def wrapped(self, argv: Sequence[str], *, cwd: Path) -> tuple[str, ...]:
+        """What to run in place of `argv`. Asked for each command, shortly before it starts."""
         ...
 
 

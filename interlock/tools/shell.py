@@ -20,6 +20,7 @@ from attrs import define, field, frozen
 
 from interlock.tools import processes
 from interlock.tools.screen import Screen
+from interlock.tools.seams import Confinement
 
 # The command runs through eval so that `cd` lasts, with the report's descriptor closed: children
 # must not hold it. A trap of the command's own may replace ours; then the last line reports.
@@ -64,6 +65,7 @@ class Command:
     time_limit: float
     write: Callable[[str], None]  # gets the output
     later: Path  # for output that comes after the end
+    confinement: Confinement | None = None
     _screen: Screen = field(factory=Screen)
     _closed: anyio.Event = field(factory=anyio.Event)  # nobody holds the output any more
 
@@ -86,8 +88,11 @@ class Command:
     def _started(self, output: int, report: int) -> subprocess.Popen[bytes]:
         bash = shutil.which("bash") or "/bin/bash"
         environment = {**self.environment, processes.MARK: self.mark, "PWD": str(self.cwd)}
+        argv: tuple[str, ...] = (bash, "-c", _WRAPPER.format(fd=report), "bash", self.line)
+        if self.confinement is not None:
+            argv = self.confinement.wrapped(argv, cwd=self.cwd)
         return subprocess.Popen(
-            [bash, "-c", _WRAPPER.format(fd=report), "bash", self.line],
+            argv,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import time
 import tracemalloc
+from collections.abc import Sequence
 from pathlib import Path
 
 import anyio
 import pytest
+from attrs import frozen
 
 from interlock.tools import Bash, Output, ShellSettings
 from tests.tools.places import Place, text, until
@@ -264,3 +266,28 @@ async def test_limits_come_from_the_settings_and_the_longest_counts(place: Place
 
     assert "time limit of 0.2 s" in by_default
     assert "time limit of 0.3 s" in asked
+
+
+# --- confinement -----------------------------------------------------------------------------
+
+
+@frozen
+class Niced:
+    """Stands for a sandbox: another program starts the shell, and hands on what it has open."""
+
+    description: str = "- A command runs at low priority."
+
+    def wrapped(self, argv: Sequence[str], *, cwd: Path) -> tuple[str, ...]:
+        return ("nice", "-n", "5", *argv)
+
+
+async def test_a_confined_command_runs_in_what_confines_it_and_keeps_its_folder(
+    place: Place,
+) -> None:
+    bash = place.tools["Bash"] = Bash(ShellSettings(confinement=Niced()))
+
+    said = await place.said("Bash", command="mkdir sub; cd sub; nice")
+
+    assert said == "5"
+    assert place.context.cwd == place.folder / "sub"
+    assert bash.description.endswith("\n- A command runs at low priority.")
