@@ -20,8 +20,9 @@ STRANGERS = {
     "context": set[str](),
     "memory": set[str](),
     "prompt": {"options", "context"},  # how context is told to the model
+    "prompt": {"options", "context", "children"},  # how context is told to the model
     "permissions": {"options", "summary"},
-    "tools": {"permissions"},  # the question and the decision, as types
+    "tools": {"permissions", "children"},  # the question and the decision, as types
     "scripted": set[str](),
     "configuration": {"errors", "options", "settings"},
 }

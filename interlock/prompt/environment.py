@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import platform
-import subprocess
 import sys
 from collections.abc import Callable, Coroutine, Mapping
 from datetime import date
@@ -19,6 +18,7 @@ from typing import Any
 import anyio
 from attrs import define, frozen
 
+from interlock import children
 from interlock.context.inject import system_context
 
 GIT_LIMIT_S = 1.5  # for all questions together; a session's start must not wait for a huge tree
@@ -179,17 +179,15 @@ async def _git(cwd: Path, *words: str, more: Mapping[str, str] | None = None) ->
     """One question; None where git is missing or the folder is gone."""
     options = [word for setting in _HARMLESS for word in ("-c", setting)]
     try:
-        done = await anyio.run_process(
+        done = await children.run(
             ["git", "--no-pager", *options, *words],
             cwd=cwd,
             env={**os.environ, **_QUIET, **(more or {})},
-            stdin=subprocess.DEVNULL,
-            check=False,
         )
     except OSError:
         return None
     return _Answer(
-        done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+        done.code, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
     )
 
 

@@ -6,20 +6,18 @@ are never mixed up, and what it says on standard error is kept.
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
 import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 import anyio
-from anyio.abc import ByteReceiveStream
 from attrs import define, field, frozen
 
+from interlock import children
 from interlock.permissions.globs import BadPattern, Glob, compiled
 from interlock.tools.tool import ToolError
 
@@ -72,52 +70,35 @@ class Search:
     end_of_record: bytes
     take: Callable[[bytes], bool]
     time_limit: float = TIME_LIMIT_S
+    stdin: int = subprocess.DEVNULL
     _problems: str = ""
     _rest: bytes = field(default=b"", init=False)
 
     async def run(self) -> Ended:
         code = None
         with anyio.move_on_after(self.time_limit) as limit:
-            # Cancelled while it starts, it would be killed but not waited for.
-            with anyio.CancelScope(shield=True):
-                started = await anyio.open_process(
-                    self.arguments,
-                    stdin=subprocess.DEVNULL,
-                    cwd=self.folder,
-                    start_new_session=True,
-                )
             # Leaving the block ends the process, on a cancellation too.
-            async with started as process:
-                assert process.stdout is not None
-                assert process.stderr is not None
-                try:
-                    async with anyio.create_task_group() as tasks:
-                        tasks.start_soon(self._keep_problems, process.stderr)
-                        wants_more = await self._pass_on(process.stdout)
-                        if not wants_more:
-                            tasks.cancel_scope.cancel()
-                    if wants_more:
-                        code = await process.wait()
-                finally:
-                    if process.returncode is None:
-                        # Its own `kill` looks first whether it has ended, and would take the exit
-                        # code from asyncio, which waits for it and complains on stderr.
-                        with suppress(ProcessLookupError):
-                            os.kill(process.pid, signal.SIGKILL)
-                        with anyio.CancelScope(shield=True):
-                            await process.wait()
+            async with (
+                children.started(self.arguments, cwd=self.folder, stdin=self.stdin) as rg,
+                anyio.create_task_group() as tasks,
+            ):
+                tasks.start_soon(self._keep_problems, rg.stderr)
+                if await self._pass_on(rg.stdout):
+                    code = await rg.wait()
+                else:
+                    tasks.cancel_scope.cancel()
         return Ended(code=code, timed_out=limit.cancelled_caught, problems=self._problems.strip())
 
-    async def _pass_on(self, output: ByteReceiveStream) -> bool:
-        async for chunk in output:
+    async def _pass_on(self, output: IO[bytes]) -> bool:
+        while chunk := await children.read(output):
             *records, self._rest = (self._rest + chunk).split(self.end_of_record)
             self._rest = self._rest[:_MAX_RECORD]
             if not all(self.take(record) for record in records):
                 return False
         return not self._rest or self.take(self._rest)
 
-    async def _keep_problems(self, errors: ByteReceiveStream) -> None:
-        async for chunk in errors:
+    async def _keep_problems(self, errors: IO[bytes]) -> None:
+        while chunk := await children.read(errors):
             if len(self._problems) < _MAX_PROBLEMS:
                 self._problems += chunk.decode(errors="replace")
 
