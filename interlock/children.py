@@ -91,7 +91,7 @@ async def started(
 
     Raises OSError if it cannot be started.
     """
-    process = subprocess.Popen(
+    process = subprocess.Popen(  # noqa: ASYNC220 (a vfork; anyio's own way loses exit codes)
         argv,
         cwd=cwd,
         env=env,

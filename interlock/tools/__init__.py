@@ -6,6 +6,7 @@ from interlock.tools.perform import ToolSession
 from interlock.tools.reads import FileReads
 from interlock.tools.registry import UnknownTool, built_in, chosen, names
 from interlock.tools.seams import After, Before, Confinement, NoHooks, Permissions, ToolHooks
+from interlock.tools.shell_state import ShellState
 from interlock.tools.sleep import Arrivals, Sleep
 from interlock.tools.tool import Arguments, Output, Tool, ToolContext, ToolError, Touches
 
@@ -21,6 +22,7 @@ __all__ = [
     "Output",
     "Permissions",
     "ShellSettings",
+    "ShellState",
     "Sleep",
     "Tool",
     "ToolContext",

@@ -8,20 +8,26 @@ import os
 import secrets
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from signal import Signals
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from interlock.permissions import reads_only, runs_nothing
 from interlock.tools import processes
 from interlock.tools.excerpt import Excerpt
 from interlock.tools.seams import Confinement
 from interlock.tools.shell import Command, Finished
+from interlock.tools.shell_state import Report, ShellState, TooLarge
 from interlock.tools.tool import Arguments, Output, Tool, ToolContext, ToolError, Touches
 
 _ROOM_FOR_NOTES = 1_500  # characters below the cap for what we say about the end
+_LONGEST_LINE = 120_000  # bytes; a program gets at most 128 KiB in one argument on Linux
+_NOT_BEGUN = (
+    "(The shell could not start with the variables that earlier commands exported. They are as"
+    " at the session's start again: run the command once more.)"
+)
 # Nothing may wait for a person who is not there, or colour what a model reads.
 _ENVIRONMENT = {
     "TERM": "dumb",
@@ -84,8 +90,10 @@ class Bash(Tool):
     description = (
         "Runs a command line with bash and returns what it prints, standard output and errors"
         " together in order, and its exit code if that is not 0.\n"
-        "- The working folder is kept from call to call; variables, functions and other state of"
-        " the shell are not. Write `cd` only where you mean to stay there.\n"
+        "- The working folder and exported variables are kept from call to call (`cd`, `export`,"
+        " `unset`, `source venv/bin/activate`); other variables, functions, aliases and options"
+        " of the shell are not. After a time limit or an interrupt both are as before the call."
+        " Write `cd` only where you mean to stay there.\n"
         "- There is no terminal and standard input is empty: a program that asks gets no answer."
         " Give options such as `--yes` or `-m`.\n"
         "- `timeout` is in milliseconds; by default a command has 120000, at most 600000. At the"
@@ -118,12 +126,14 @@ class Bash(Tool):
 
     def __init__(self, settings: ShellSettings | None = None) -> None:
         self._settings = settings or ShellSettings()
+        self.state = ShellState()
         confinement = self._settings.confinement
         if confinement is not None and confinement.description:
             self.description = f"{type(self).description}\n{confinement.description}"
         self._session = secrets.token_hex(8)
         self._watchdog = _Watchdog(f"{self._session}.")
         self._registered = False
+        self._announced: Path | None = None  # a folder whose end the model has been told of
 
     def effects(self, arguments: Arguments) -> bool:
         return not runs_nothing(arguments["command"])
@@ -136,7 +146,7 @@ class Bash(Tool):
 
     async def run(self, arguments: Arguments, context: ToolContext) -> Output:
         line = _checked(arguments["command"])
-        cwd, notes = _existing(context.cwd, context.root)
+        cwd, notes = self._folder(context)
         self._guard()
         excerpt = Excerpt(
             max(500, context.limits.tool_output_cap - _ROOM_FOR_NOTES),
@@ -150,29 +160,80 @@ class Bash(Tool):
 
         context.so_far = excerpt.text
         limit = self._limit(arguments)
-        command = Command(
-            line=line,
-            cwd=cwd,
-            environment=self._environment(),
-            mark=f"{self._session}.{secrets.token_hex(8)}",
-            time_limit=limit,
-            write=write,
-            later=context.spill / f"{context.call_id}-later.txt",
-            confinement=self._settings.confinement,
-        )
+        environment = self._environment()
+        command = self._command(line, cwd, environment, context, time_limit=limit, write=write)
         try:
             finished = await command.run()
         finally:
             excerpt.close()
         if finished.running:
             self._watchdog.mind(finished.session)
-        after, moved = _existing(finished.cwd or cwd, context.root)
-        context.cwd = after
-        notes += [*moved, *_ending(finished, limit)]
+        context.cwd = finished.report.folder or cwd
+        notes += [
+            *self._vanished(context),
+            *_ending(finished, limit),
+            *self._keep(finished.report, environment),
+        ]
+        self.state = evolve(self.state, folder=context.cwd)
         output = excerpt.text().strip("\n") or ("" if notes else "(no output)")
         failed = finished.timed_out or finished.code != 0
         said = "\n".join([output, *notes]).strip("\n")
         return Output(said, is_error=failed, timed_out=finished.timed_out)
+
+    def _folder(self, context: ToolContext) -> tuple[Path, list[str]]:
+        """Where to run, with a note if that is not where the model thinks it is."""
+        cwd = _existing(context.cwd, context.root)
+        if cwd == context.cwd or context.cwd == self._announced:
+            return cwd, []
+        return cwd, [f"(The folder {context.cwd} no longer exists; this ran in {cwd}.)"]
+
+    def _vanished(self, context: ToolContext) -> list[str]:
+        """A note if the command has left its folder behind deleted.
+
+        The folder stays what it is until the next command: a file tool in the same reply must not
+        act in another one, of which the model has not heard yet.
+        """
+        nearest = _existing(context.cwd, context.root)
+        if nearest == context.cwd:
+            return []
+        self._announced = context.cwd
+        return [
+            f"(The folder {context.cwd} no longer exists; the next command starts in {nearest}.)"
+        ]
+
+    def _command(
+        self,
+        line: str,
+        cwd: Path,
+        environment: Mapping[str, str],
+        context: ToolContext,
+        *,
+        time_limit: float,
+        write: Callable[[str], None],
+    ) -> Command:
+        return Command(
+            line=line,
+            cwd=cwd,
+            environment=environment,
+            mark=f"{self._session}.{secrets.token_hex(8)}",
+            time_limit=time_limit,
+            write=write,
+            later=context.spill / f"{context.call_id}-later.txt",
+            confinement=self._settings.confinement,
+        )
+
+    def _keep(self, report: Report, begun: Mapping[str, str]) -> list[str]:
+        """Take over what the command exported; what the model must know of that."""
+        if not report.begun and not self.state.is_clean:
+            self.state = ShellState()
+            return [_NOT_BEGUN]
+        if report.exported is None:
+            return []
+        try:
+            self.state = self.state.after(begun, report.exported)
+        except TooLarge as problem:
+            return [f"(Exported variables are as before this command: {problem}.)"]
+        return []
 
     def close(self) -> None:
         """End everything this session's commands left running."""
@@ -194,7 +255,7 @@ class Bash(Tool):
 
     def _environment(self) -> dict[str, str]:
         given = self._settings.environment
-        return {**(os.environ if given is None else given), **_ENVIRONMENT}
+        return self.state.over({**(os.environ if given is None else given), **_ENVIRONMENT})
 
 
 def _checked(line: str) -> str:
@@ -203,20 +264,21 @@ def _checked(line: str) -> str:
     if "\0" in line:
         raise ToolError("A command line cannot hold a NUL character.")
     try:
-        os.fsencode(line)
+        size = len(os.fsencode(line))
     except UnicodeEncodeError as error:
         raise ToolError("The command holds half a character (a lone surrogate).") from error
+    if size > _LONGEST_LINE:
+        raise ToolError(
+            f"The command is too long: {size} bytes, at most {_LONGEST_LINE}. Write it to a file"
+            " with Write and run that."
+        )
     return line
 
 
-def _existing(folder: Path, root: Path) -> tuple[Path, list[str]]:
-    """The folder, or the nearest one above it that exists, with a note about that."""
-    if folder.is_dir():
-        return folder, []
-    for above in (*folder.parents, root):
-        if above.is_dir() and above != Path("/"):
-            return above, [f"(The folder {folder} no longer exists; now in {above}.)"]
-    return root, [f"(The folder {folder} no longer exists.)"]
+def _existing(folder: Path, root: Path) -> Path:
+    """The folder, or the nearest one above it that exists, or where the session works."""
+    above = (one for one in (folder, *folder.parents) if one != Path("/") or folder == one)
+    return next((one for one in above if one.is_dir()), root)
 
 
 def _ending(finished: Finished, limit: float) -> list[str]:

@@ -29,6 +29,9 @@ def absolute(written: str, cwd: Path) -> Path:
         home = Path(written).expanduser() if written.startswith("~") else Path(written)
     except (UnicodeEncodeError, RuntimeError) as error:
         raise BadPath(f"{written!r} cannot be a path: {error}") from error
+    if not home.is_absolute() and not cwd.is_dir():
+        # Elsewhere is never what was meant, and a deleted folder is not brought back by a name.
+        raise BadPath(f"the folder {cwd} no longer exists; give {written!r} as an absolute path")
     return Path(os.path.normpath(cwd / home))
 
 

@@ -22,6 +22,7 @@ _SEQUENCE = re.compile(
 _BEGUN = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)?\Z")
 _OVERSTRUCK = re.compile(r"[^\n\r\x08]\x08|(?:(?<=[\n\r])|\A)\x08")
 _CONTROLS = dict.fromkeys([*range(8), 11, 12, *range(14, 32), *range(127, 160)])
+_PLAIN = bytes([9, 10, *range(32, 127)])
 _REDRAWN = re.compile(r"[^\n]*\r(?=[^\n\r])")
 
 
@@ -35,6 +36,9 @@ class Screen:
 
     def feed(self, chunk: bytes) -> str:
         """The text that is certain by now."""
+        if self._is_plain(chunk):
+            text = self._line + chunk.decode("ascii")
+            return self._certain(text)
         text = self._sequence + self._decoder.decode(chunk)
         begun = _BEGUN.search(text, max(0, len(text) - 4096))
         self._sequence = begun[0] if begun else ""
@@ -46,9 +50,26 @@ class Screen:
         last, self._line = _drawn(self._line).rstrip("\r"), ""
         return rest + last
 
+    @property
+    def unfinished(self) -> str:
+        """The last line as it stands, not yet certain."""
+        return _drawn(self._line).rstrip("\r")
+
     def _settled(self, text: str) -> str:
         # The last line is kept as it came: what redraws it may still be on its way.
-        text = self._line + _SEQUENCE.sub("", text).translate(_CONTROLS)
+        return self._certain(self._line + _SEQUENCE.sub("", text).translate(_CONTROLS))
+
+    def _is_plain(self, chunk: bytes) -> bool:
+        """Whether there is nothing to clean up: most floods, and this is much faster."""
+        return not (
+            chunk.translate(None, _PLAIN)
+            or self._sequence
+            or self._decoder.getstate()[0]
+            or "\r" in self._line
+            or "\x08" in self._line
+        )
+
+    def _certain(self, text: str) -> str:
         whole, newline, self._line = text.rpartition("\n")
         whole = _drawn(whole + newline)
         if len(self._line) > _MAX_HELD:

@@ -1,4 +1,4 @@
-"""Running one command line with bash: its output as it comes, its end, and its folder after.
+"""Running one command line with bash: its output as it comes, its end, and what it leaves.
 
 No terminal, empty input, a session of its own. The shell's end is the command's end: children
 that keep the output open are not waited for, and go on with somewhere to write to. A time limit
@@ -8,6 +8,7 @@ or a cancellation ends the whole tree.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import shutil
 import subprocess
@@ -18,19 +19,12 @@ import anyio
 import anyio.to_thread
 from attrs import define, field, frozen
 
+from interlock import children
 from interlock.tools import processes
 from interlock.tools.screen import Screen
 from interlock.tools.seams import Confinement
+from interlock.tools.shell_state import MOST_REPORTED, WRAPPER, Report
 
-# The command runs through eval so that `cd` lasts, with the report's descriptor closed: children
-# must not hold it. A trap of the command's own may replace ours; then the last line reports.
-_WRAPPER = """
-trap '{{ printf "%s\\0" "$PWD" >&{fd}; }} 2>/dev/null' EXIT
-eval "$1" {fd}>&-
-__interlock_code=$?
-printf "%s\\0" "$PWD" >&{fd}
-exit "$__interlock_code"
-"""
 # Takes over the reading of a pipe that outlives its call, so that no one is ended by SIGPIPE.
 # `ulimit` bounds what is kept, to 16 MiB in its blocks of 512 bytes; the rest is read and dropped.
 _DRAIN = """
@@ -38,15 +32,17 @@ exec 3<&0
 (trap '' XFSZ; (ulimit -f 32768; exec cat); exec cat >/dev/null) <&3 3<&- &
 """
 _LAST_WORDS_S = 0.25  # after the shell's end, for output that is on its way
-_CHUNK = 1 << 16
+# One wake-up for each so many bytes: at 64 KiB, as a pipe has by default, a flood costs twice
+# the time. The kernel takes the memory only while it is full.
+_PIPE = 1 << 20
 
 
 @frozen(kw_only=True)
 class Finished:
-    """How a command ended. `cwd` is None if the shell could not tell."""
+    """How a command ended."""
 
     code: int
-    cwd: Path | None
+    report: Report
     timed_out: bool
     survived: bool  # a part of the tree could not be ended
     running: tuple[str, ...]  # what it left running
@@ -56,39 +52,46 @@ class Finished:
 
 @define(kw_only=True)
 class Command:
-    """One command, run once."""
+    """One command, run once: `start` it, then `follow` it, in whichever event loop."""
 
     line: str
     cwd: Path
     environment: Mapping[str, str]
     mark: str
-    time_limit: float
+    time_limit: float  # seconds; math.inf: none
     write: Callable[[str], None]  # gets the output
     later: Path  # for output that comes after the end
     confinement: Confinement | None = None
     _screen: Screen = field(factory=Screen)
-    _closed: anyio.Event = field(factory=anyio.Event)  # nobody holds the output any more
+    _told: bytearray = field(factory=bytearray)
+    _process: subprocess.Popen[bytes] | None = None
+    _output: int = -1
+    _report: int = -1
 
     async def run(self) -> Finished:
-        output, their_output = os.pipe2(os.O_CLOEXEC)
-        report, their_report = os.pipe2(os.O_CLOEXEC)
-        os.set_blocking(output, False)
-        os.set_blocking(report, False)
+        self.start()
+        return await self.follow()
+
+    def start(self) -> None:
+        """Raises OSError if it cannot be. Whoever starts it must follow it."""
+        self._output, their_output = os.pipe2(os.O_CLOEXEC)
+        self._report, their_report = os.pipe2(os.O_CLOEXEC)
+        os.set_blocking(self._output, False)
+        os.set_blocking(self._report, False)
+        with contextlib.suppress(OSError, AttributeError):  # not everywhere, nor for everyone
+            fcntl.fcntl(self._output, fcntl.F_SETPIPE_SZ, _PIPE)
         try:
-            try:
-                process = self._started(their_output, their_report)
-            finally:
-                os.close(their_output)
-                os.close(their_report)
-            return await self._followed(process, output, report)
+            self._process = self._started(their_output, their_report)
+        except BaseException:
+            self._close()
+            raise
         finally:
-            os.close(output)
-            os.close(report)
+            os.close(their_output)
+            os.close(their_report)
 
     def _started(self, output: int, report: int) -> subprocess.Popen[bytes]:
         bash = shutil.which("bash") or "/bin/bash"
-        environment = {**self.environment, processes.MARK: self.mark, "PWD": str(self.cwd)}
-        argv: tuple[str, ...] = (bash, "-c", _WRAPPER.format(fd=report), "bash", self.line)
+        argv: tuple[str, ...] = (bash, "-c", WRAPPER.format(fd=report), "bash", self.line)
         if self.confinement is not None:
             argv = self.confinement.wrapped(argv, cwd=self.cwd)
         return subprocess.Popen(
@@ -97,39 +100,47 @@ class Command:
             stdout=output,
             stderr=output,
             cwd=self.cwd,
-            env=environment,
+            env={**self.environment, processes.MARK: self.mark, "PWD": str(self.cwd)},
             pass_fds=(report,),
             start_new_session=True,
         )
 
-    async def _followed(
-        self, process: subprocess.Popen[bytes], output: int, report: int
-    ) -> Finished:
-        ended, survived = False, False
+    def _close(self) -> None:
+        os.close(self._output)
+        os.close(self._report)
+
+    @property
+    def unfinished_line(self) -> str:
+        """What it has printed since its last line end."""
+        return self._screen.unfinished
+
+    async def follow(self) -> Finished:
+        """Wait for its end. Cancelled, it ends the whole tree first."""
+        assert self._process is not None
         try:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._read, output)
-                with anyio.move_on_after(self.time_limit):
-                    await anyio.to_thread.run_sync(process.wait, abandon_on_cancel=True)
-                    ended = True
-                if not ended:
-                    survived = not await self._end_tree(process)
-                with anyio.move_on_after(_LAST_WORDS_S):
-                    await self._closed.wait()
-                tasks.cancel_scope.cancel()
+            return await self._followed(self._process)
+        finally:
+            self._close()
+
+    async def _followed(self, process: subprocess.Popen[bytes]) -> Finished:
+        closed = anyio.Event()  # nobody holds the output any more
+        running: tuple[str, ...] = ()
+        later = None
+        try:
+            ended, survived = await self._until_its_end(process, closed)
+            if ended:
+                running = await self._running(process.pid, closed)
+            if running and not closed.is_set():
+                later = await self._hand_over()
         except BaseException:
             await self._end_tree(process)
-            self._read_rest(output)
+            self._read_rest()
             raise
         finally:
             self.write(self._screen.end())
-        running = await self._running(process.pid) if ended else ()
-        later = None
-        if running and not self._closed.is_set():
-            later = await self._hand_over(output)
         return Finished(
             code=process.returncode,
-            cwd=_reported(report),
+            report=self._reported() if ended else Report(begun=True),
             timed_out=not ended,
             survived=survived,
             running=running,
@@ -137,39 +148,81 @@ class Command:
             later_output=later,
         )
 
-    async def _read(self, output: int) -> None:
+    async def _until_its_end(
+        self, process: subprocess.Popen[bytes], closed: anyio.Event
+    ) -> tuple[bool, bool]:
+        """Whether it ended by itself, and whether a part of it could not be ended."""
+        ended, survived = False, False
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._read, closed)
+            tasks.start_soon(self._listen)
+            with anyio.move_on_after(self.time_limit):
+                await children.ended(process)
+                ended = True
+            if not ended:
+                survived = not await self._end_tree(process)
+            with anyio.move_on_after(_LAST_WORDS_S):
+                await closed.wait()
+            tasks.cancel_scope.cancel()
+        return ended, survived
+
+    async def _read(self, closed: anyio.Event) -> None:
         while True:
-            await anyio.wait_readable(output)
+            await anyio.wait_readable(self._output)
             try:
-                chunk = os.read(output, _CHUNK)
+                chunk = os.read(self._output, _PIPE)
             except BlockingIOError:
                 continue
             if not chunk:
-                self._closed.set()
+                closed.set()
                 return
             self.write(self._screen.feed(chunk))
 
-    def _read_rest(self, output: int) -> None:
-        """What is in the pipe now; it holds 64 KiB on Linux, a little more elsewhere."""
+    def _read_rest(self) -> None:
+        """What is in the pipe now."""
         with contextlib.suppress(BlockingIOError):
-            self.write(self._screen.feed(os.read(output, 1 << 20)))
+            self.write(self._screen.feed(os.read(self._output, _PIPE)))
+
+    async def _listen(self) -> None:
+        """Keep the report: a shell with much to tell waits until someone listens."""
+        while True:
+            await anyio.wait_readable(self._report)
+            if not self._hear():
+                return
+
+    def _hear(self) -> bool:
+        """Whether there may be more. A child may hold the pipe: its end is not waited for."""
+        try:
+            chunk = os.read(self._report, children.CHUNK)
+        except BlockingIOError:
+            return True
+        if len(self._told) < MOST_REPORTED:  # a cut report is none
+            self._told += chunk
+        return bool(chunk)
+
+    def _reported(self) -> Report:
+        before = -1
+        while before != len(self._told):
+            before = len(self._told)
+            self._hear()
+        return Report.read(bytes(self._told))
 
     async def _end_tree(self, process: subprocess.Popen[bytes]) -> bool:
         """End everything, whoever cancels; only then may the call be over."""
         with anyio.CancelScope(shield=True):
             sessions = () if process.returncode is not None else (process.pid,)
             gone = await anyio.to_thread.run_sync(processes.end, self.mark, sessions)
-            await anyio.to_thread.run_sync(process.wait)
+            await children.ended(process)
         return gone
 
-    async def _running(self, session: int) -> tuple[str, ...]:
+    async def _running(self, session: int, closed: anyio.Event) -> tuple[str, ...]:
         """What still runs; looked for only where there can be something."""
-        if self._closed.is_set() and "&" not in self.line:
+        if closed.is_set() and "&" not in self.line:
             return ()
         found = await anyio.to_thread.run_sync(processes.alive, self.mark, (session,))
         return tuple(processes.described(found))
 
-    async def _hand_over(self, output: int) -> Path | None:
+    async def _hand_over(self) -> Path | None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
             self.later.parent.mkdir(parents=True, exist_ok=True)
@@ -180,26 +233,16 @@ class Command:
         else:
             kept = self.later
         try:
-            os.set_blocking(output, True)
-            await anyio.run_process(
+            os.set_blocking(self._output, True)
+            drain = subprocess.Popen(  # noqa: ASYNC220 (a vfork)
                 ["/bin/sh", "-c", _DRAIN],
-                stdin=output,
+                stdin=self._output,
                 stdout=file,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
         finally:
             os.close(file)
+        with anyio.CancelScope(shield=True):  # it forks and is gone
+            await children.ended(drain)
         return kept
-
-
-def _reported(report: int) -> Path | None:
-    """The folder the shell was in at its end: the last of what it reported."""
-    got = b""
-    try:
-        while chunk := os.read(report, _CHUNK):
-            got += chunk
-    except BlockingIOError:
-        pass  # a child still holds the pipe; the shell's own words are there
-    told = [one for one in got.split(b"\0")[:-1] if one.startswith(b"/")]
-    return Path(os.fsdecode(told[-1])) if told else None

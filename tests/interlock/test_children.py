@@ -41,7 +41,7 @@ async def test_what_does_not_exist_is_an_os_error() -> None:
 
 
 async def test_many_can_be_waited_for_at_once() -> None:
-    running = [subprocess.Popen(["sleep", "0.2"]) for _ in range(60)]
+    running = [_sleeping() for _ in range(60)]
     codes: list[int] = []
 
     async def wait(process: subprocess.Popen[bytes]) -> None:
@@ -66,6 +66,10 @@ async def test_cancelled_at_any_moment_it_is_killed_reaped_and_silent(
     pids = [int(one.read_text()) for one in tmp_path.iterdir() if one.read_text().strip()]
     await until(lambda: not any(_ours(pid) for pid in pids))
     assert capfd.readouterr().err == ""
+
+
+def _sleeping() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(["sleep", "0.2"])
 
 
 def _ours(pid: int) -> bool:

@@ -13,6 +13,7 @@ import pytest
 from attrs import frozen
 
 from interlock.tools import Bash, Output, ShellSettings
+from interlock.tools.paths import BadPath
 from tests.tools.places import Place, text, until
 
 
@@ -152,7 +153,7 @@ async def test_a_deleted_folder_is_left_for_the_nearest_that_exists(place: Place
 
     said = await place.said("Bash", command="rm -rf ../../gone")
 
-    assert "no longer exists; now in " + str(place.folder) in said
+    assert f"no longer exists; the next command starts in {place.folder}.)" in said
     assert await place.said("Bash", command="echo still-here") == "still-here"
     assert await place.said("Bash", command="cd .. ; pwd") == str(place.folder.parent)
 
@@ -166,6 +167,19 @@ async def test_a_folder_someone_else_deletes_is_noticed_before_the_next_call(
     said = await place.said("Bash", command="echo still-here")
 
     assert said.startswith("still-here\n(The folder ")
+    assert said.endswith(f"no longer exists; this ran in {place.folder}.)")
+
+
+async def test_a_file_tool_does_not_act_elsewhere_when_the_folder_is_gone(place: Place) -> None:
+    place.put("a.txt", "of the folder above")
+    await place.said("Bash", command="mkdir gone && cd gone && rmdir ../gone")
+
+    for tool, more in (("Write", {"content": "x"}), ("Read", {})):
+        with pytest.raises(BadPath, match=r"gone no longer exists; give 'a.txt' as an absolute"):
+            await place.call(tool, file_path="a.txt", **more)
+
+    assert (place.folder / "a.txt").read_text() == "of the folder above"
+    assert not (place.folder / "gone").exists()
 
 
 async def test_a_folder_with_odd_letters_in_its_name_is_kept(place: Place) -> None:
