@@ -31,6 +31,7 @@ from interlock.prompt import environment_block, system_blocks
 from interlock.sessions import Transcript
 from interlock.settings import Settings
 from interlock.tools import (
+    Bash,
     FileReads,
     ShellSettings,
     Sleep,
@@ -75,7 +76,7 @@ async def open_agent(
     rules = _rules(options)
     async with AsyncExitStack() as stack:
         waiting, reads = Waiting(ids), FileReads()
-        tools = _tools(options, settings, Sleep(Mail(waiting), clock))
+        tools = _tools(options, settings, Mail(waiting), clock)
         for tool in tools.values():
             stack.callback(tool.close)
         system = system_blocks(options, await environment_block(cwd, now=time.time()))
@@ -178,19 +179,21 @@ def _fixed_tokens(system: tuple[str, ...], specs: tuple[Mapping[str, Json], ...]
     return round(size / BYTES_PER_TOKEN)
 
 
-def _tools(options: Options, settings: Settings, sleep: Sleep) -> dict[str, Tool]:
+def _tools(options: Options, settings: Settings, mail: Mail, clock: Clock) -> dict[str, Tool]:
     """The tools on offer. Raises UsageError for a name that no tool has."""
     shell = ShellSettings(
         default_timeout=settings.bash_default_timeout_s,
         max_timeout=settings.bash_max_timeout_s,
         environment={**os.environ, **options.environment} if options.environment else None,
+        notices=mail,
     )
     try:
-        # Nothing arrives by itself yet, so Sleep is there for those who name it.
-        named = sleep.name in (options.tools or ())
-        return chosen(built_in(shell, sleep=sleep if named else None), options.tools)
+        tools = chosen(built_in(shell, sleep=Sleep(mail, clock)), options.tools)
     except UnknownTool as error:
         raise UsageError(f"{error} (--tools)") from error
+    if Bash.name not in tools and Sleep.name not in (options.tools or ()):
+        tools.pop(Sleep.name, None)  # nothing else can arrive by itself
+    return tools
 
 
 def _insist_on_what_it_needs(options: Options, settings: Settings, cwd: Path, model: str) -> None:

@@ -8,10 +8,12 @@ from typing import Any
 from fsm import Machine
 from interlock.inbox.lifecycle import QUEUED_MESSAGE
 from interlock.table import LOOP
+from interlock.tools.background_lifecycle import BACKGROUND_COMMAND
 from interlock.tools.lifecycle import TOOL_CALL
 
 MACHINES: Mapping[str, Machine[Any]] = {
     "loop": LOOP,
     "tool_call": TOOL_CALL,
     "queued_message": QUEUED_MESSAGE,
+    "background_command": BACKGROUND_COMMAND,
 }

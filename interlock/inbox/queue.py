@@ -153,13 +153,18 @@ class Waiting:
 
 @frozen
 class Mail:
-    """What may arrive for one agent: what a sleeping one listens to."""
+    """What may arrive for one agent: what a sleeping one listens to, and its tasks write to."""
 
     queue: Waiting
     agent_id: str | None = None
 
     async def arrival(self) -> None:
         await self.queue.arrival(self.agent_id)
+
+    def notify(self, text: str) -> None:
+        """A background task of this agent has something to say."""
+        note = f"<system-reminder>\n{text}\n</system-reminder>"
+        self.queue.add(note, mode=Mode.TASK_NOTIFICATION, agent_id=self.agent_id)
 
 
 def _moved(queued: Queued, stage: Stage, outcome: Taken | RunReturned) -> StrEnum:

@@ -5,7 +5,15 @@ from interlock.tools.executor import ToolExecutor
 from interlock.tools.perform import ToolSession
 from interlock.tools.reads import FileReads
 from interlock.tools.registry import UnknownTool, built_in, chosen, names
-from interlock.tools.seams import After, Before, Confinement, NoHooks, Permissions, ToolHooks
+from interlock.tools.seams import (
+    After,
+    Before,
+    Confinement,
+    NoHooks,
+    Notices,
+    Permissions,
+    ToolHooks,
+)
 from interlock.tools.shell_state import ShellState
 from interlock.tools.sleep import Arrivals, Sleep
 from interlock.tools.tool import Arguments, Output, Tool, ToolContext, ToolError, Touches
@@ -19,6 +27,7 @@ __all__ = [
     "Confinement",
     "FileReads",
     "NoHooks",
+    "Notices",
     "Output",
     "Permissions",
     "ShellSettings",

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
+import math
 import os
 import secrets
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from signal import Signals
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve, frozen
 
 from interlock.permissions import reads_only, runs_nothing
-from interlock.tools import processes
+from interlock.tools.background import Background
+from interlock.tools.background_log import MAX_ON_DISK, Log
 from interlock.tools.excerpt import Excerpt
-from interlock.tools.seams import Confinement
+from interlock.tools.seams import Confinement, Notices
 from interlock.tools.shell import Command, Finished
 from interlock.tools.shell_state import Report, ShellState, TooLarge
 from interlock.tools.tool import Arguments, Output, Tool, ToolContext, ToolError, Touches
+from interlock.tools.watchdog import Watchdog
 
 _ROOM_FOR_NOTES = 1_500  # characters below the cap for what we say about the end
 _LONGEST_LINE = 120_000  # bytes; a program gets at most 128 KiB in one argument on Linux
@@ -46,41 +46,7 @@ class ShellSettings:
     max_timeout: float = 600.0  # BASH_MAX_TIMEOUT_MS
     environment: Mapping[str, str] | None = None
     confinement: Confinement | None = None  # None: a command may do what its user may
-
-
-@define
-class _Watchdog:
-    """A process that ends our commands when this one is gone, however it went."""
-
-    mark: str
-    _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
-
-    def start(self) -> None:
-        if self._process is not None and self._process.poll() is None:
-            return
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", processes.__file__, self.mark],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-
-    def mind(self, session: int) -> None:
-        """Something was left running in this session."""
-        if self._process is not None and self._process.stdin is not None:
-            with contextlib.suppress(OSError):
-                self._process.stdin.write(f"{session}\n".encode())
-                self._process.stdin.flush()
-
-    def stop(self) -> None:
-        """It ends what is left, and itself."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        assert process.stdin is not None
-        process.stdin.close()
-        process.wait()
+    notices: Notices | None = None  # where the end of a background command is told
 
 
 class Bash(Tool):
@@ -98,8 +64,13 @@ class Bash(Tool):
         " Give options such as `--yes` or `-m`.\n"
         "- `timeout` is in milliseconds; by default a command has 120000, at most 600000. At the"
         " limit the command and all it started are ended, and what it had printed is returned.\n"
-        "- A program started with `&` goes on after the call, until the session ends. Send its"
-        " output to a file if you want to look at it later.\n"
+        "- With `run_in_background` the call returns at once with an id, for what takes long or"
+        " never ends: a server, a build. It has no time limit unless you give `timeout`; what it"
+        " changes of folder and variables is not kept. BashOutput shows what it prints, KillShell"
+        " ends it, a notice comes when it has ended: do not wait for it with `sleep`. Of its"
+        f" output the first {MAX_ON_DISK >> 20} MiB and the newest are kept.\n"
+        "- A program started with `&` goes on after the call, too. All of them end when the"
+        " session ends.\n"
         "- Of long output the beginning and the end are shown, and the file with all of it is"
         " named.\n"
         "- Use Read, Grep, Glob, Edit and Write instead of cat, grep, find and sed: they need"
@@ -114,6 +85,10 @@ class Bash(Tool):
                 "type": "integer",
                 "description": "Time limit in milliseconds.",
                 "minimum": 1,
+            },
+            "run_in_background": {
+                "type": "boolean",
+                "description": "Return at once, and let the command go on.",
             },
             "description": {
                 "type": "string",
@@ -131,7 +106,8 @@ class Bash(Tool):
         if confinement is not None and confinement.description:
             self.description = f"{type(self).description}\n{confinement.description}"
         self._session = secrets.token_hex(8)
-        self._watchdog = _Watchdog(f"{self._session}.")
+        self._watchdog = Watchdog(f"{self._session}.")
+        self.background = Background(self._settings.notices, self._watchdog.mind)
         self._registered = False
         self._announced: Path | None = None  # a folder whose end the model has been told of
 
@@ -148,6 +124,8 @@ class Bash(Tool):
         line = _checked(arguments["command"])
         cwd, notes = self._folder(context)
         self._guard()
+        if arguments.get("run_in_background"):
+            return self._in_background(line, cwd, notes, arguments, context)
         excerpt = Excerpt(
             max(500, context.limits.tool_output_cap - _ROOM_FOR_NOTES),
             context.spill / f"{context.call_id}.txt",
@@ -179,6 +157,24 @@ class Bash(Tool):
         failed = finished.timed_out or finished.code != 0
         said = "\n".join([output, *notes]).strip("\n")
         return Output(said, is_error=failed, timed_out=finished.timed_out)
+
+    def _in_background(
+        self,
+        line: str,
+        cwd: Path,
+        notes: list[str],
+        arguments: Arguments,
+        context: ToolContext,
+    ) -> Output:
+        limit = math.inf if arguments.get("timeout") is None else arguments["timeout"] / 1000
+
+        def command(log: Log) -> Command:
+            environment = self._environment()
+            return self._command(line, cwd, environment, context, time_limit=limit, write=log.add)
+
+        path = context.spill / f"{context.call_id}-background.txt"
+        one = self.background.start(command, path)
+        return Output("\n".join([f"Running in the background as {one.id}.", *notes]))
 
     def _folder(self, context: ToolContext) -> tuple[Path, list[str]]:
         """Where to run, with a note if that is not where the model thinks it is."""
@@ -237,6 +233,7 @@ class Bash(Tool):
 
     def close(self) -> None:
         """End everything this session's commands left running."""
+        self.background.close()
         self._watchdog.stop()
         if self._registered:
             atexit.unregister(self.close)
@@ -286,7 +283,7 @@ def _ending(finished: Finished, limit: float) -> list[str]:
     if finished.timed_out:
         notes.append(
             f"(Ended at the time limit of {limit:g} s, with everything it had started. A higher"
-            " `timeout` can be given; a server belongs in the background, with `&`.)"
+            " `timeout` can be given; a server belongs in the background: `run_in_background`.)"
         )
     elif finished.code < 0:
         notes.append(f"(Ended by signal {_signal_name(-finished.code)}.)")

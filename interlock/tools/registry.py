@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from interlock.tools.bash import Bash, ShellSettings
+from interlock.tools.bash_output import BashOutput
 from interlock.tools.edit import Edit
 from interlock.tools.glob import Glob
 from interlock.tools.grep import Grep
+from interlock.tools.kill_shell import KillShell
 from interlock.tools.read import Read
 from interlock.tools.sleep import Sleep
 from interlock.tools.tool import Tool
@@ -23,11 +25,14 @@ def built_in(shell: ShellSettings | None = None, *, sleep: Sleep | None = None) 
 
     `sleep` is among them only where something can arrive: to wait for nothing helps nobody.
     """
+    bash = Bash(shell)
     tools: list[Tool] = [
         Read(),
         Write(),
         Edit(),
-        Bash(shell),
+        bash,
+        BashOutput(bash.background),
+        KillShell(bash.background),
         Glob(),
         Grep(),
     ]

@@ -47,6 +47,14 @@ class Confinement(Protocol):
         ...
 
 
+class Notices(Protocol):
+    """Where something that happened beside the run is told to the agent it is meant for."""
+
+    def notify(self, text: str) -> None:
+        """Hand it over; never waits. Called in the session's event loop."""
+        ...
+
+
 @frozen(kw_only=True)
 class Before:
     """What hooks say about a call that is about to run."""

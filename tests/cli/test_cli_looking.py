@@ -207,8 +207,10 @@ def test_an_unknown_machine_or_flag_is_one_line(shell: Shell) -> None:
     machine = interlock(shell, "diagram", "lop")
     flag = interlock(shell, "trace", "last", "--jsn")
 
-    assert machine.err == (
-        "interlock: no machine is called lop; there are: loop, tool_call, queued_message\n"
+    assert (
+        machine.err == "interlock: no machine is called lop; there are: loop, tool_call, "
+        "queued_message, background_command
+"
     )
     assert (flag.code, flag.err) == (1, "interlock: unrecognized arguments: --jsn\n")
 
