@@ -23,6 +23,7 @@ from interlock.tools.tool import Arguments, Output, Tool, ToolContext, ToolError
 from interlock.tools.watchdog import Watchdog
 
 _ROOM_FOR_NOTES = 1_500  # characters below the cap for what we say about the end
+_MOST_SHOWN = 8_192  # characters of live progress at a time
 _LONGEST_LINE = 120_000  # bytes; a program gets at most 128 KiB in one argument on Linux
 _NOT_BEGUN = (
     "(The shell could not start with the variables that earlier commands exported. They are as"
@@ -134,7 +135,8 @@ class Bash(Tool):
         def write(text: str) -> None:
             if text:
                 excerpt.add(text)
-                context.progress(text)
+                # Who watches a flood cannot read it: its newest part is enough.
+                context.progress(text if len(text) <= _MOST_SHOWN else text[-_MOST_SHOWN:])
 
         context.so_far = excerpt.text
         limit = self._limit(arguments)

@@ -22,7 +22,8 @@ _SEQUENCE = re.compile(
 _BEGUN = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)?\Z")
 _OVERSTRUCK = re.compile(r"[^\n\r\x08]\x08|(?:(?<=[\n\r])|\A)\x08")
 _CONTROLS = dict.fromkeys([*range(8), 11, 12, *range(14, 32), *range(127, 160)])
-_PLAIN = bytes([9, 10, *range(32, 127)])
+_UNCONTROLLED = bytes([9, 10, *range(32, 127), *range(128, 256)])
+_C1 = re.compile(b"\xc2[\x80-\x9f]")  # control characters as UTF-8 has them
 _REDRAWN = re.compile(r"[^\n]*\r(?=[^\n\r])")
 
 
@@ -37,8 +38,7 @@ class Screen:
     def feed(self, chunk: bytes) -> str:
         """The text that is certain by now."""
         if self._is_plain(chunk):
-            text = self._line + chunk.decode("ascii")
-            return self._certain(text)
+            return self._certain(self._line + self._decoder.decode(chunk))
         text = self._sequence + self._decoder.decode(chunk)
         begun = _BEGUN.search(text, max(0, len(text) - 4096))
         self._sequence = begun[0] if begun else ""
@@ -62,11 +62,11 @@ class Screen:
     def _is_plain(self, chunk: bytes) -> bool:
         """Whether there is nothing to clean up: most floods, and this is much faster."""
         return not (
-            chunk.translate(None, _PLAIN)
+            chunk.translate(None, _UNCONTROLLED)
             or self._sequence
-            or self._decoder.getstate()[0]
             or "\r" in self._line
             or "\x08" in self._line
+            or _C1.search(self._decoder.getstate()[0] + chunk)
         )
 
     def _certain(self, text: str) -> str:

@@ -125,6 +125,13 @@ async def test_output_is_shown_while_the_command_runs(place: Place) -> None:
     assert said == "begun\ndone"
 
 
+async def test_of_a_flood_only_the_newest_is_shown_live(place: Place) -> None:
+    await place.said("Bash", command="seq 1000000")
+
+    assert max(map(len, place.heard)) <= 8_192
+    assert place.heard[-1].endswith("1000000\n")
+
+
 # --- the folder ------------------------------------------------------------------------------
 
 

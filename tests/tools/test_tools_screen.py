@@ -12,7 +12,21 @@ from interlock.tools.excerpt import Excerpt, shortened
 from interlock.tools.screen import Screen
 
 PIECES = st.sampled_from(
-    ["a", "\n", "\r", "\r\n", "é", "你", "\x1b[31m", "\x1b]0;title\x07", "\0", "\x1b", "\x08", "%"]
+    [
+        "a",
+        "\n",
+        "\r",
+        "\r\n",
+        "é",
+        "你",
+        "\x1b[31m",
+        "\x1b]0;title\x07",
+        "\0",
+        "\x1b",
+        "\x08",
+        "%",
+        "\x85",
+    ]
 )
 
 
