@@ -26,6 +26,8 @@ async def main():
     )
     bash = Bash()
     await bash.run({"command": "nohup sleep 100 >/dev/null 2>&1 &"}, context)
+    stubborn = "trap '' TERM; sleep 100; sleep 100"
+    await bash.run({"command": stubborn, "run_in_background": True}, context)
     if sys.argv[2] == "killed":
         await bash.run({"command": "(trap '' TERM; sleep 100) & touch begun; sleep 100"}, context)
 

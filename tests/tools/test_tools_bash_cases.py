@@ -1,0 +1,144 @@
+"""Command lines that have broken other tools, as they were reported, word for word."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import anyio
+import pytest
+
+from tests.tools.places import Place, until
+from tests.tools.test_tools_bash import running
+
+CHILD = "sleep 60 & echo done"
+PRINTING_CHILD = "(while :; do echo tick; sleep 0.2; done) & sleep 1; echo foreground-done"
+ORPHANS = """\
+export MARK=orphan-mark
+echo before
+(trap '' TERM; while :; do sleep 1; done) &
+sh -c 'sleep 100; : orphan-mark' &
+sleep 100
+"""
+BAD_BYTES = r"printf 'ok-before\n\201 raw \360\nok-after\n'"
+MANY_LETTERS = 'python3 -c "import sys; sys.stdout.write(chr(0x4f60)*50000)"'
+CONTROLS = r"printf 'a\000b\n10%%\r55%%\r100%%\n\033[31mred\033[0m\n'"
+
+
+# --- a background child ----------------------------------------------------------------------
+
+
+async def test_a_sleeping_child_keeps_nobody(place: Place) -> None:
+    begun = time.monotonic()
+
+    said = await place.said("Bash", command=CHILD)
+
+    assert time.monotonic() - begun < 5
+    assert said.startswith("done\n(Still running in the background: ")
+
+
+async def test_a_printing_child_keeps_nobody_and_its_output_so_far_is_there(place: Place) -> None:
+    begun = time.monotonic()
+
+    said = await place.said("Bash", command=PRINTING_CHILD)
+
+    assert time.monotonic() - begun < 6
+    assert said.startswith("tick\ntick\n")
+    assert "\nforeground-done\n" in said
+    assert "Still running in the background: " in said
+
+
+# --- a time limit ----------------------------------------------------------------------------
+
+
+async def test_at_the_limit_the_whole_tree_is_ended(place: Place) -> None:
+    said = await place.refused("Bash", command=ORPHANS, timeout=2_000)
+
+    assert said.startswith("before\n")
+    assert "(Ended at the time limit of 2 s" in said
+    assert running("orphan-mark") == []
+
+
+async def test_at_an_interrupt_the_whole_tree_is_ended(place: Place) -> None:
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(lambda: place.call("Bash", command=ORPHANS))
+        await until(lambda: len(running("orphan-mark")) >= 4)
+        tasks.cancel_scope.cancel()
+
+    assert running("orphan-mark") == []
+    assert place.context.so_far() == "before\n"
+
+
+async def test_a_group_that_is_gone_already_is_no_error(place: Place) -> None:
+    said = await place.refused(
+        "Bash",
+        command="trap 'exit 0' TERM; echo before; while :; do sleep 0.01; done",
+        timeout=300,
+    )
+
+    assert said.startswith("before\n(Ended at the time limit of 0.3 s")
+    assert "could not be ended" not in said
+
+
+# --- odd bytes -------------------------------------------------------------------------------
+
+
+async def test_bad_bytes_leave_the_lines_around_them(place: Place) -> None:
+    assert await place.said("Bash", command=BAD_BYTES) == "ok-before\n\ufffd raw \ufffd\nok-after"
+
+
+async def test_no_letter_is_broken_by_how_output_arrives(place: Place) -> None:
+    said = await place.said("Bash", command=MANY_LETTERS)
+
+    assert "\ufffd" not in said
+    assert set(said.splitlines()[0]) == {"你"}
+    whole = place.folder.parent / "spill/call.txt"
+    assert whole.read_text() == "你" * 50_000
+
+
+async def test_controls_are_gone_from_the_text_and_from_the_file(place: Place) -> None:
+    assert await place.said("Bash", command=CONTROLS) == "ab\n100%\nred"
+
+
+# --- a deleted folder ------------------------------------------------------------------------
+
+
+async def test_five_calls_around_a_deleted_folder(place: Place) -> None:
+    place.put("file.txt", "")
+    made = await place.said("Bash", command="mkdir -p gone && cd gone && pwd")
+    removed = await place.said("Bash", command="rm -rf ../gone")
+    still = await place.said("Bash", command="echo still-here")
+    above = await place.said("Bash", command="cd .. ; pwd")
+    listed = await place.said("Bash", command="ls")
+
+    assert made == f"{place.folder}/gone"
+    assert removed == (
+        f"(The folder {place.folder}/gone no longer exists;"
+        f" the next command starts in {place.folder}.)"
+    )
+    assert still == "still-here"
+    assert above == str(place.folder.parent)
+    assert listed.splitlines() == sorted([place.folder.name])
+
+
+async def test_where_every_folder_above_is_gone_too_the_root_of_the_session_is_left(
+    place: Place, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere/deep"
+    elsewhere.mkdir(parents=True)
+    await place.said("Bash", command=f"cd {elsewhere}")
+
+    said = await place.said("Bash", command=f"rm -rf {tmp_path}/elsewhere; echo removed")
+
+    assert said.startswith("removed\n(The folder ")
+    assert await place.said("Bash", command="pwd") == str(tmp_path.resolve())
+
+
+@pytest.mark.parametrize("command", ["cd ../gone && rm -rf ../gone", "rmdir $PWD; kill -9 $$"])
+async def test_it_is_said_however_the_folder_went(place: Place, command: str) -> None:
+    await place.said("Bash", command="mkdir gone; cd gone")
+
+    output = await place.call("Bash", command=command)
+
+    assert "no longer exists; the next command starts in" in str(output.content)
+    assert await place.said("Bash", command="echo works") == "works"
