@@ -20,7 +20,8 @@ from phases.world.messages import Json
 # The command runs through eval so that `cd` and `export` last, with the report's descriptor
 # closed: children must not hold it. A trap of the command's own may replace ours; then the last
 # line reports. Only builtins: a variable may be too long for any program to be started.
-WRAPPER = """
+_WRAPPER = """
+exec {own}>&{given} {given}>&-
 __interlock_tell() {{
   local IFS=$'\\n' __interlock_names __interlock_name
   __interlock_names=$(compgen -e) || return
@@ -32,16 +33,19 @@ __interlock_tell() {{
   done
   printf '@@\\0'
 }}
-trap '{{ [ "${{__interlock_told-}}" ] || __interlock_tell >&{fd}; }} 2>/dev/null' EXIT
-printf '+\\0' >&{fd}
-eval "$1" {fd}>&-
+trap '{{ [ "${{__interlock_told-}}" ] || __interlock_tell >&{own}; }} 2>/dev/null' EXIT
+printf '+\\0' >&{own}
+eval "$1" {own}>&-
 {{
   __interlock_code=$?
-  __interlock_tell >&{fd}
+  __interlock_tell >&{own}
   __interlock_told=1
   exit "$__interlock_code"
 }} 2>/dev/null
 """
+# Far from 10 and up, where bash keeps what it has redirected: a shell ended by a signal runs the
+# trap with ours still closed, and would tell all to what took its number. No script uses these.
+_OWN = (187, 188)
 _BEGUN, _STATE, _END = b"+", b"@", b"@@"
 MOST_REPORTED = 4 << 20  # bytes; what is longer is no environment a program could be given
 # A program gets at most 128 KiB in one string on Linux, and 1 MiB in all on macOS.
@@ -137,6 +141,12 @@ class ShellState:
             exported=dict(data["exported"]),
             unset=frozenset(data["unset"]),
         )
+
+
+def wrapper(report: int) -> str:
+    """The script that runs its first argument and reports to this descriptor."""
+    own = next(number for number in _OWN if number != report)
+    return _WRAPPER.format(given=report, own=own)
 
 
 class TooLarge(ValueError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,24 @@ async def test_after_a_time_limit_folder_and_variables_are_as_before(place: Plac
     await place.refused("Bash", command="cd sub; export X=after; sleep 100", timeout=200)
 
     assert await place.said("Bash", command="echo $X; pwd") == f"before\n{place.folder}"
+
+
+@pytest.mark.parametrize("more", ["", "exec 9>nine 11>eleven 12>twelve 200>two; "])
+async def test_a_shell_ended_by_a_signal_tells_its_variables_to_nobody(
+    place: Place, more: str
+) -> None:
+    # Descriptors from 10 up are where bash itself puts away what it redirects.
+    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(8)]
+    await place.said("Bash", command="export TOKEN=secret-$((1000 + 337))")
+
+    said = await place.refused("Bash", command=f"{more}sleep 100", timeout=200)
+    killed = await place.refused("Bash", command=f"{more}kill -TERM $$; sleep 100")
+
+    assert "secret" not in said + killed
+    for path in place.folder.iterdir():
+        assert path.read_bytes() == b""
+    for number in held:
+        os.close(number)
 
 
 @pytest.mark.parametrize(
