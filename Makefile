@@ -50,10 +50,11 @@ format: install ## let ruff rewrite the code
 golden: install ## record the golden traces anew
 	$(BIN)/python -m tests.golden.record
 
-bench: install ## overhead per turn beside a bare loop; calls side by side; a job of 3,000 turns
+bench: install ## overhead per turn, calls side by side, 3,000 turns, a flood of output
 	$(BIN)/python benches/overhead.py
 	$(BIN)/python benches/parallel_tools.py
 	$(BIN)/python benches/long_job.py
+	$(BIN)/python benches/bash_flood.py
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) .coverage* .mypy_cache .pytest_cache .ruff_cache build *.egg-info

@@ -31,7 +31,6 @@ from interlock.prompt import environment_block, system_blocks
 from interlock.sessions import Transcript
 from interlock.settings import Settings
 from interlock.tools import (
-    Bash,
     FileReads,
     ShellSettings,
     Sleep,
@@ -188,12 +187,10 @@ def _tools(options: Options, settings: Settings, mail: Mail, clock: Clock) -> di
         notices=mail,
     )
     try:
-        tools = chosen(built_in(shell, sleep=Sleep(mail, clock)), options.tools)
+        # The end of a background command may arrive, so there is something to sleep for.
+        return chosen(built_in(shell, sleep=Sleep(mail, clock)), options.tools)
     except UnknownTool as error:
         raise UsageError(f"{error} (--tools)") from error
-    if Bash.name not in tools and Sleep.name not in (options.tools or ()):
-        tools.pop(Sleep.name, None)  # nothing else can arrive by itself
-    return tools
 
 
 def _insist_on_what_it_needs(options: Options, settings: Settings, cwd: Path, model: str) -> None:

@@ -28,6 +28,7 @@ from interlock.tools.background_lifecycle import (
     Stage,
 )
 from interlock.tools.background_log import Log
+from interlock.tools.ending import how_it_ended
 from interlock.tools.seams import Notices
 from interlock.tools.shell import Command, Finished
 from interlock.tools.tool import ToolError
@@ -80,7 +81,7 @@ class BackgroundCommand:
                 return self.problem or f"was ended after {seconds:.0f} s"
             case Stage.FINISHED:
                 assert self.finished is not None
-                return f"finished with exit code {self.finished.code} after {seconds:.0f} s"
+                return f"finished with {how_it_ended(self.finished.code)} after {seconds:.0f} s"
 
     async def follow(self) -> None:
         """Runs in the loop of the background."""

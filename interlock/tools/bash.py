@@ -8,13 +8,13 @@ import os
 import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from signal import Signals
 
 from attrs import evolve, frozen
 
 from interlock.permissions import reads_only, runs_nothing
 from interlock.tools.background import Background
 from interlock.tools.background_log import MAX_ON_DISK, Log
+from interlock.tools.ending import how_it_ended, left_behind
 from interlock.tools.excerpt import Excerpt
 from interlock.tools.seams import Confinement, Notices
 from interlock.tools.shell import Command, Finished
@@ -26,8 +26,8 @@ _ROOM_FOR_NOTES = 1_500  # characters below the cap for what we say about the en
 _MOST_SHOWN = 8_192  # characters of live progress at a time
 _LONGEST_LINE = 120_000  # bytes; a program gets at most 128 KiB in one argument on Linux
 _NOT_BEGUN = (
-    "(The shell could not start with the variables that earlier commands exported. They are as"
-    " at the session's start again: run the command once more.)"
+    "(The shell did not come as far as the command. In case variables that earlier commands"
+    " exported are the reason, they are as at the session's start again: run it once more.)"
 )
 # Nothing may wait for a person who is not there, or colour what a model reads.
 _ENVIRONMENT = {
@@ -152,6 +152,7 @@ class Bash(Tool):
         notes += [
             *self._vanished(context),
             *_ending(finished, limit),
+            *left_behind(finished),
             *self._keep(finished.report, environment),
         ]
         self.state = evolve(self.state, folder=context.cwd)
@@ -281,29 +282,12 @@ def _existing(folder: Path, root: Path) -> Path:
 
 
 def _ending(finished: Finished, limit: float) -> list[str]:
-    notes = []
     if finished.timed_out:
-        notes.append(
+        note = (
             f"(Ended at the time limit of {limit:g} s, with everything it had started. A higher"
             " `timeout` can be given; a server belongs in the background: `run_in_background`.)"
         )
-    elif finished.code < 0:
-        notes.append(f"(Ended by signal {_signal_name(-finished.code)}.)")
-    elif finished.code != 0:
-        notes.append(f"(Exit code {finished.code}.)")
-    if finished.survived:
-        notes.append("(A process it started could not be ended.)")
-    if finished.running:
-        listed = "; ".join(finished.running[:5])
-        more = f" and {len(finished.running) - 5} more" if len(finished.running) > 5 else ""
-        notes.append(f"(Still running in the background: {listed}{more}.)")
-    if finished.later_output is not None:
-        notes.append(f"(What they print from now on goes to {finished.later_output}.)")
-    return notes
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return f"{number} ({Signals(number).name})"
-    except ValueError:
-        return str(number)
+        return [note]
+    if finished.code < 0:
+        return [f"(Ended by {how_it_ended(finished.code)}.)"]
+    return [f"(Exit code {finished.code}.)"] if finished.code else []

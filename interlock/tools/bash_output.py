@@ -10,8 +10,9 @@ import anyio
 from attrs import define, field
 
 from interlock.tools import search
-from interlock.tools.background import Background, BackgroundCommand
+from interlock.tools.background import Background
 from interlock.tools.background_log import Log
+from interlock.tools.ending import left_behind
 from interlock.tools.tool import Arguments, Output, Tool, ToolContext, ToolError
 
 _ROOM_FOR_NOTES = 1_500  # characters below the cap for what we say beside the output
@@ -64,20 +65,10 @@ class BashOutput(Tool):
         one.seen = until
         if not over and pattern is None and (line := one.unfinished_line):
             notes.append(f"(The line it is printing: {line[-1000:]})")
-        notes += _status(one)
+        notes.append(f"({one.id} {one.status()}.)")
+        if one.finished is not None:
+            notes += left_behind(one.finished)
         return Output("\n".join([shown or "(no new output)", *notes]))
-
-
-def _status(one: BackgroundCommand) -> list[str]:
-    notes = [f"({one.id} {one.status()}.)"]
-    finished = one.finished
-    if finished is not None and finished.survived:
-        notes.append("(A process it started could not be ended.)")
-    if finished is not None and finished.running:
-        notes.append(f"(It left running: {'; '.join(finished.running[:5])}.)")
-    if finished is not None and finished.later_output is not None:
-        notes.append(f"(What they print goes to {finished.later_output}.)")
-    return notes
 
 
 def _listed(background: Background) -> str:

@@ -84,6 +84,13 @@ async def test_it_returns_at_once_and_its_end_is_told(place: Place, heard: Heard
     assert notice.endswith("It was: echo begun; while ! test -e stop; do sleep 0.01; done; exit 3")
 
 
+async def test_a_signal_that_ends_it_is_named(place: Place, heard: Heard) -> None:
+    await background(place, "kill -9 $$")
+    await over(place)
+
+    assert "bash_1 finished with signal 9 (SIGKILL) after 0 s." in heard.notices[0]
+
+
 async def test_it_begins_with_the_folder_and_variables_and_leaves_them(
     place: Place, heard: Heard
 ) -> None:
@@ -145,7 +152,7 @@ async def test_what_it_leaves_running_is_named_and_goes_on(place: Place, heard: 
     said = await place.said("BashOutput", bash_id="bash_1")
 
     assert said.startswith("done\n(bash_1 finished with exit code 0")
-    assert "It left running: " in said
+    assert "Still running in the background: " in said
     place.put("stop", "")
     later = place.folder.parent / "spill/call-later.txt"
     await until(lambda: later.read_text() == "late\n")

@@ -154,7 +154,7 @@ async def test_a_shell_that_cannot_start_any_more_gets_its_first_environment_bac
 
     first = await place.refused("Bash", command="echo begun")
 
-    assert "They are as at the session's start again: run the command once more." in first
+    assert "they are as at the session's start again: run it once more." in first
     assert await place.said("Bash", command="echo begun") == "begun"
 
 
