@@ -66,12 +66,16 @@ def test_what_is_wrong_is_named(given: dict[str, Any], problem: str) -> None:
 def test_the_built_in_tools_fit_the_api() -> None:
     tools = built_in()
 
-    assert list(tools) == ["Read", "Write", "Edit", "Bash", "Glob", "Grep"]
+    assert list(tools) == [
+        *("Read", "Write", "Edit", "Bash", "BashOutput", "KillShell", "Glob", "Grep"),
+    ]
     for tool in tools.values():
         wire = tool.wire()
         assert set(wire) == {"name", "description", "input_schema"}
         assert wire["input_schema"]["type"] == "object"
-        assert set(wire["input_schema"]["required"]) <= set(wire["input_schema"]["properties"])
+        assert set(wire["input_schema"].get("required", ())) <= set(
+            wire["input_schema"]["properties"]
+        )
 
 
 def test_a_name_on_offer_that_does_not_exist_is_refused() -> None:
