@@ -19,7 +19,6 @@ STRANGERS = {
     "sessions": {"errors", "home", "records"},
     "context": set[str](),
     "memory": set[str](),
-    "prompt": {"options", "context"},  # how context is told to the model
     "prompt": {"options", "context", "children"},  # how context is told to the model
     "permissions": {"options", "summary"},
     "tools": {"permissions", "children"},  # the question and the decision, as types
