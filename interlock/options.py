@@ -14,7 +14,9 @@ class PermissionMode(StrEnum):
 
     DEFAULT = "default"  # reads inside the working folder run, all else asks
     ACCEPT_EDITS = "acceptEdits"  # file changes inside the working folder run too
-    BYPASS_PERMISSIONS = "bypassPermissions"  # everything runs
+    PLAN = "plan"  # reads as in default; what changes anything is denied until a plan is approved
+    DONT_ASK = "dontAsk"  # what would be asked is denied
+    BYPASS_PERMISSIONS = "bypassPermissions"  # everything runs but what a deny or ask rule names
 
 
 @frozen(kw_only=True)
@@ -45,5 +47,6 @@ class Options:
     directories: tuple[Path, ...] = ()  # count as the working folder does
     environment: Mapping[str, str] = field(factory=dict)  # for commands, over this process's own
     permission_mode: PermissionMode = PermissionMode.DEFAULT
+    add_dirs: tuple[Path, ...] = ()  # worked in besides cwd
     session_id: str | None = None
     include_partial_messages: bool = False

@@ -1,4 +1,4 @@
-"""Whether a tool call may run: rules, modes, and a person at the terminal."""
+"""Whether a tool call may run: rules, modes, hooks' words, and a person at the terminal."""
 
 from interlock.permissions.ask import (
     Answer,
@@ -7,26 +7,41 @@ from interlock.permissions.ask import (
     TerminalAsker,
     terminal_or_nobody,
 )
-from interlock.permissions.decide import Judge
-from interlock.permissions.decision import Decision, Question, Verdict
-from interlock.permissions.gate import Gate
-from interlock.permissions.looks import reads_only, runs_nothing
+from interlock.permissions.child import Both, Narrowed
+from interlock.permissions.decide import Judge, Judging
+from interlock.permissions.decision import Decision, Part, Question, Verdict
+from interlock.permissions.gate import ChildGate, Gate, NoRequestHooks, RequestHooks
+from interlock.permissions.harmless import reads_only, runs_nothing
 from interlock.permissions.rules import BadRule, Rule, Rules
+from interlock.permissions.suggest import suggested
+from interlock.permissions.updates import BadUpdate, Destination, Update, UpdateKind
 
 __all__ = [
     "Answer",
     "Asker",
     "BadRule",
+    "BadUpdate",
+    "Both",
+    "ChildGate",
     "Decision",
+    "Destination",
     "Gate",
     "Judge",
+    "Judging",
+    "Narrowed",
+    "NoRequestHooks",
     "NobodyAsks",
+    "Part",
     "Question",
+    "RequestHooks",
     "Rule",
     "Rules",
     "TerminalAsker",
+    "Update",
+    "UpdateKind",
     "Verdict",
     "reads_only",
     "runs_nothing",
+    "suggested",
     "terminal_or_nobody",
 ]

@@ -17,6 +17,8 @@ import orjson
 from attrs import frozen
 
 from interlock.permissions.decision import Decision, Question
+from interlock.permissions.suggest import suggested
+from interlock.permissions.updates import Update
 from phases.world.ports import Interrupt
 
 _MAX_SHOWN = 120  # lines of one argument or of a diff; the eye gives up sooner
@@ -25,12 +27,14 @@ _MAX_WIDTH = 400  # characters of a line
 
 @frozen(kw_only=True)
 class Answer:
-    """What the person said. `always`: and for the rest of the session."""
+    """What the person said. `always`: and for the rest of the session, by the rule that was
+    shown. `updates` change the session's rules, mode or folders before anything else runs."""
 
     allowed: bool
     reason: str
     always: bool = False
     interrupted: bool = False  # there was no answer
+    updates: tuple[Update, ...] = ()
 
 
 class Asker(Protocol):
@@ -123,10 +127,13 @@ async def _shown(question: Question, decision: Decision) -> str:
     lines += _arguments(question.arguments, short=preview is not None)
     if preview is not None:
         lines += _bounded(preview)
-    if question.command is not None:
-        lines.append(f"  (in {question.cwd}; always means: this very command)")
-    else:
-        lines.append(f"  (always means: every {question.tool} that asks)")
+    lines += [
+        f"  - {part.shown}: {part.reason}" for part in decision.parts if len(decision.parts) > 1
+    ]
+    rule = suggested(question)
+    meaning = f"this very line: {rule}" if rule.verbatim else f"{rule}"
+    where = f"in {question.cwd}; " if question.command is not None else ""
+    lines.append(f"  ({where}always means, in this session: {meaning})")
     return "\n".join(visible(line) for line in lines) + "\n"
 
 

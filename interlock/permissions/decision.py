@@ -23,12 +23,29 @@ class Verdict(StrEnum):
 
 
 @frozen(kw_only=True)
+class Part:
+    """One command of a line, or one file it opens, with a verdict of its own."""
+
+    shown: str
+    verdict: Verdict
+    reason: str
+    rule: str | None = None
+    origin: str | None = None
+
+
+@frozen(kw_only=True)
 class Decision:
-    """A verdict with its reason, in words that the model may read, and the rule behind it."""
+    """A verdict with its reason, in words that the model may read, and the rule behind it.
+
+    A `firm` question is one that rules or doubts put: a hook's word does not spare it.
+    """
 
     verdict: Verdict
     reason: str
     rule: str | None = None
+    origin: str | None = None  # where the rule stands
+    firm: bool = False
+    parts: tuple[Part, ...] = field(default=(), eq=False)
 
     @property
     def allowed(self) -> bool:

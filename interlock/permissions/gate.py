@@ -1,84 +1,184 @@
-"""The gate every tool call passes: the judge, then a person if the judge cannot say.
+"""The gate every tool call passes: the judge, then hooks and a person if the judge cannot say.
 
-Keeps what must outlive one question: what the person allowed for the session, and what was
-denied, for the result of the run.
+Keeps what must outlive one question: the rules that the session has added, what a person allowed
+for its rest, and what was denied, for the result of the run.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 import anyio
-from attrs import define, field
+from attrs import define, evolve, field, frozen
 
-from interlock.permissions.ask import Asker
-from interlock.permissions.decide import Judge
+from interlock.options import PermissionMode
+from interlock.permissions.ask import Answer, Asker
+from interlock.permissions.child import Both, Narrowed
+from interlock.permissions.decide import Judge, Judging
 from interlock.permissions.decision import Decision, Question, Verdict
+from interlock.permissions.rules import Rules
+from interlock.permissions.suggest import suggested
+from interlock.permissions.updates import Destination, Update, UpdateKind, updated
 from interlock.summary import Denial
+
+
+class RequestHooks(Protocol):
+    """Who is told that a person is about to be asked, and may answer in their place."""
+
+    async def requested(self, question: Question, decision: Decision) -> Answer | None:
+        """None: nothing said, and the person is asked."""
+        ...
+
+
+@frozen
+class NoRequestHooks:
+    async def requested(self, question: Question, decision: Decision) -> Answer | None:
+        return None
+
+
+def _nothing(question: Question, decision: Decision) -> None:
+    """A denial that nobody wants to hear of."""
 
 
 @define
 class Gate:
-    """One per session; `begin_run` empties the list of denials."""
+    """One per session; `begin_run` empties the list of denials.
+
+    `denied` hears of each denial. Updates for settings files are kept for this session too;
+    `keep` gets them, to write them down.
+    """
 
     judge: Judge
     asker: Asker
+    hooks: RequestHooks = field(factory=NoRequestHooks)
+    denied: Callable[[Question, Decision], None] = _nothing
+    keep: Callable[[Update], None] | None = None
     denials: list[Denial] = field(factory=list)
-    _always: set[tuple[str, str | None]] = field(factory=set)
+    _granted: Judge | None = None  # what a person allowed, as rules that spare ask rules too
     # Two questions at one terminal would take each other's answers.
     _one_at_a_time: anyio.Lock = field(factory=anyio.Lock)
 
     def begin_run(self) -> None:
         self.denials.clear()
 
+    @property
+    def mode(self) -> PermissionMode:
+        return self.judge.mode
+
+    def apply(self, update: Update) -> None:
+        """Change rules, mode or folders, from the next call on."""
+        self.judge = updated(self.judge, update)
+        if self.keep is not None and update.destination is not Destination.SESSION:
+            self.keep(update)
+
     def decide(self, question: Question, said: Decision | None = None) -> Decision:
         """What is clear without asking anyone; `said` is what a hook decided before."""
-        decision = self.judge.decide(question)
-        if decision.verdict is Verdict.DENY:
-            return decision
-        if said is not None and (said.verdict is not Verdict.ALLOW or decision.rule is None):
-            return said
-        if decision.verdict is Verdict.ASK and _kind(question) in self._always:
-            reason = "the user allowed it for this session"
-            return Decision(verdict=Verdict.ALLOW, reason=reason, rule=decision.rule)
-        return decision
+        return self._after_answers(question, said, self.judge.decide(question, said))
 
     async def settle(self, question: Question, said: Decision | None = None) -> Decision:
         """Allow or deny; a person is asked if need be, and a denial is noted."""
-        decision = self.decide(question, said)
-        if decision.verdict is Verdict.ASK:
-            async with self._one_at_a_time:
-                # The answer to the question before may cover this one.
-                decision = self.decide(question, said)
-                if decision.verdict is Verdict.ASK:
-                    return await self._asked(question, decision)
-        if decision.verdict is Verdict.DENY:
-            self._note(question)
-        return decision
+        return await self._settle(question, lambda: self.decide(question, said), self.denials)
 
     def hides(self, path: Path) -> bool:
         """Whether a search must leave this file out."""
         return self.judge.hides(path)
 
-    async def _asked(self, question: Question, decision: Decision) -> Decision:
-        answer = await self.asker.ask(question, decision)
-        if answer.allowed and answer.always:
-            self._always.add(_kind(question))
-        if not answer.allowed and not answer.interrupted:
-            self._note(question)
-        verdict = Verdict.ALLOW if answer.allowed else Verdict.DENY
-        return Decision(verdict=verdict, reason=answer.reason, rule=decision.rule)
+    def child(self, rules: Rules | None = None, mode: PermissionMode | None = None) -> ChildGate:
+        """The gate of a child agent: at most this one's rights, with `rules` and `mode` its own.
 
-    def _note(self, question: Question) -> None:
-        self.denials.append(
+        Its questions go to the same person, one at a time with ours.
+        """
+        own = Narrowed(base=lambda: self.judge, rules=rules or Rules(), mode=mode)
+        return ChildGate(self, Both(own, self), own)
+
+    # --- asking ------------------------------------------------------------------------------
+
+    async def _settle(
+        self, question: Question, decide: Callable[[], Decision], denials: list[Denial]
+    ) -> Decision:
+        decision = decide()
+        if decision.verdict is Verdict.ASK:
+            async with self._one_at_a_time:
+                # The answer to the question before may cover this one.
+                decision = decide()
+                if decision.verdict is Verdict.ASK:
+                    return await self._asked(question, decision, denials)
+        if decision.verdict is Verdict.DENY:
+            self._note(question, decision, denials)
+        return decision
+
+    async def _asked(
+        self, question: Question, decision: Decision, denials: list[Denial]
+    ) -> Decision:
+        answer = await self.hooks.requested(question, decision)
+        if answer is None:
+            answer = await self.asker.ask(question, decision)
+        for update in answer.updates:
+            self.apply(update)
+        if answer.allowed and answer.always:
+            self._grant(question)
+        verdict = Verdict.ALLOW if answer.allowed else Verdict.DENY
+        settled = evolve(decision, verdict=verdict, reason=answer.reason)
+        if not answer.allowed and not answer.interrupted:
+            self._note(question, settled, denials)
+        return settled
+
+    def _grant(self, question: Question) -> None:
+        """Make "always" the rule that was shown."""
+        given = Update(kind=UpdateKind.ADD_RULES, rules=(suggested(question),))
+        self.apply(given)
+        none = evolve(self.judge, rules=Rules(), mode=PermissionMode.DEFAULT)
+        self._granted = updated(self._granted or none, given)
+
+    def _after_answers(
+        self, question: Question, said: Decision | None, decision: Decision
+    ) -> Decision:
+        """What a person allowed for the session, they allowed knowing the ask rules."""
+        asked_by_hook = said is not None and said.verdict is Verdict.ASK
+        if decision.verdict is not Verdict.ASK or self._granted is None or asked_by_hook:
+            return decision
+        granted = self._granted.decide(question)
+        if granted.allowed and (granted.rule or granted.parts):
+            return evolve(granted, reason="the user allowed it for this session")
+        return decision
+
+    def _note(self, question: Question, decision: Decision, denials: list[Denial]) -> None:
+        denials.append(
             Denial(
                 tool_name=question.tool,
                 tool_use_id=question.tool_use_id,
                 tool_input=question.arguments,
             )
         )
+        self.denied(question, decision)
 
 
-def _kind(question: Question) -> tuple[str, str | None]:
-    """What "always" is about: a command to the letter, or all calls of another tool."""
-    return question.tool, question.command
+@define
+class ChildGate:
+    """A child agent's way through its parent's gate."""
+
+    _root: Gate
+    judge: Judging
+    _own: Narrowed
+    denials: list[Denial] = field(factory=list)
+
+    def begin_run(self) -> None:
+        self.denials.clear()
+
+    def decide(self, question: Question, said: Decision | None = None) -> Decision:
+        return self._root._after_answers(question, said, self.judge.decide(question, said))
+
+    async def settle(self, question: Question, said: Decision | None = None) -> Decision:
+        return await self._root._settle(
+            question, lambda: self.decide(question, said), self.denials
+        )
+
+    def hides(self, path: Path) -> bool:
+        return self.judge.hides(path)
+
+    def child(self, rules: Rules | None = None, mode: PermissionMode | None = None) -> ChildGate:
+        """A grandchild: at most this child's rights, and so at most its parent's."""
+        own = Narrowed(base=self._own.now, rules=rules or Rules(), mode=mode)
+        return ChildGate(self._root, Both(own, self.judge), own)

@@ -1,9 +1,12 @@
 """Rules: `Tool` or `Tool(specifier)`, as people write them in flags and settings files.
 
-    Bash(git status)     this command, word for word
-    Bash(git push:*)     commands that begin with these words
-    Bash(npm run *)      `*` stands for anything
-    Edit(src/**)         file changes; Read(...) is about everything that reads files
+    Bash(git status)             this command, word for word
+    Bash(git push:*)             commands that begin with these words
+    Bash(npm run *)              `*` stands for anything
+    Edit(src/**)                 file changes; Read(...) is about everything that reads files
+    WebFetch(domain:example.com) a host; `*.example.com` for those below it
+    mcp__server__tool            mcp__server and mcp__server__* stand for all of its tools
+    Task(reviewer)               one kind of sub-agent
 
 A path counts from the working folder; `//` begins an absolute path, `~/` the home folder. A
 pattern without a slash matches at any depth, and a folder that matches covers what is in it.
@@ -13,22 +16,29 @@ from __future__ import annotations
 
 import fnmatch
 import re
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
-from interlock.permissions import lines
+from interlock.permissions import domains
 from interlock.permissions.decision import Question
 from interlock.permissions.globs import BadPattern, compiled
+from interlock.permissions.paths import covers, relative
 
 # A rule about paths speaks of what is done to a file, not of one tool only.
 READERS = frozenset({"Read", "Glob", "Grep"})
-WRITERS = frozenset({"Edit", "Write"})
-_GROUPS = {"Read": READERS, "Edit": WRITERS, "Write": frozenset({"Write"})}
+WRITERS = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write"})
+_GROUPS = {
+    "Read": READERS,
+    "Edit": WRITERS,
+    **{name: frozenset({name}) for name in WRITERS - {"Edit"}},
+}
+# The argument that a specifier is about, for tools whose calls go by a name.
+_NAMED = {"Task": "subagent_type", "Agent": "subagent_type", "Skill": "skill"}
 _RULE = re.compile(r"(?P<tool>[^\s(),]+)(?:\((?P<specifier>.*)\))?", re.DOTALL)
-_IGNORES_CASE = sys.platform in ("darwin", "win32")
+
+Source = str | tuple[str, str]  # a rule's text, or the text and where it stands
 
 
 class BadRule(ValueError):
@@ -37,29 +47,56 @@ class BadRule(ValueError):
 
 @frozen
 class Rule:
-    """One rule. `specifier` None means every call of the tool."""
+    """One rule. `specifier` None means every call of the tool.
+
+    `origin` says where it stands, beginning with whose settings they are: "project settings,
+    .claude/settings.json:12". A `verbatim` one is a whole command line, `*` and all.
+    """
 
     tool: str
     specifier: str | None = None
+    origin: str | None = field(default=None, eq=False)
+    verbatim: bool = False
 
     def __str__(self) -> str:
         return self.tool if self.specifier is None else f"{self.tool}({self.specifier})"
 
+    @property
+    def told(self) -> str:
+        """The rule and where it stands, for a sentence."""
+        return f"{self}" if self.origin is None else f"{self} ({self.origin})"
+
     @classmethod
-    def parse(cls, text: str) -> Rule:
+    def parse(cls, text: str, origin: str | None = None) -> Rule:
+        where = "" if origin is None else f" in {origin}"
         match = _RULE.fullmatch(text.strip())
         if match is None:
-            raise BadRule(f"{text!r} is no rule: write Tool or Tool(specifier)")
+            raise BadRule(
+                f"{text!r}{where} is no rule: write Tool or Tool(specifier), like"
+                " Bash(git status:*)"
+            )
         specifier = match["specifier"]
-        if specifier is not None and specifier.strip() in ("", "*"):
+        if specifier is not None and specifier.strip() in ("", "*", ":*"):
             specifier = None
-        rule = cls(match["tool"], specifier)
-        if specifier is not None and rule.about_paths:
-            try:
-                compiled(_relative(specifier)[0])
-            except BadPattern as error:
-                raise BadRule(f"{text!r}: {error}") from error
+        rule = cls(match["tool"], specifier, origin)
+        rule._insist_on_sense(where)
         return rule
+
+    def _insist_on_sense(self, where: str) -> None:
+        if self.specifier is None:
+            return
+        if self.about_paths:
+            try:
+                compiled(relative(self.specifier)[0])
+            except BadPattern as error:
+                raise BadRule(f"{str(self)!r}{where}: {error}") from error
+        if self.tool == "WebFetch" and domains.pattern_of(self.specifier) is None:
+            raise BadRule(
+                f"{str(self)!r}{where} names no host: write WebFetch(domain:example.com)"
+            )
+        if self.tool.startswith("mcp__"):
+            name = f"{self.tool.removesuffix('__*')}"
+            raise BadRule(f"{str(self)!r}{where}: a tool of an MCP server takes no (...): {name}")
 
     @property
     def about_paths(self) -> bool:
@@ -67,7 +104,9 @@ class Rule:
 
     def names(self, question: Question) -> bool:
         """Whether the rule names the tool and nothing more."""
-        return self.specifier is None and self.tool == question.tool
+        if self.specifier is not None:
+            return False
+        return self.tool == question.tool or _is_of_server(self.tool, question.tool)
 
 
 @frozen(kw_only=True)
@@ -81,12 +120,20 @@ class Rules:
 
     @classmethod
     def parse(
-        cls, allow: Iterable[str] = (), deny: Iterable[str] = (), ask: Iterable[str] = ()
+        cls,
+        allow: Iterable[Source] = (),
+        deny: Iterable[Source] = (),
+        ask: Iterable[Source] = (),
     ) -> Rules:
-        return cls(
-            allow=tuple(rule for text in allow for rule in parsed(text)),
-            ask=tuple(rule for text in ask for rule in parsed(text)),
-            deny=tuple(rule for text in deny for rule in parsed(text)),
+        """Raises BadRule, with the rule, where it stands and how to write it."""
+        return cls(allow=_all(allow), ask=_all(ask), deny=_all(deny))
+
+    def with_more(self, more: Rules) -> Rules:
+        return evolve(
+            self,
+            allow=(*self.allow, *more.allow),
+            ask=(*self.ask, *more.ask),
+            deny=(*self.deny, *more.deny),
         )
 
     def strangers(self, known: Iterable[str]) -> tuple[str, ...]:
@@ -102,7 +149,15 @@ class Rules:
         )
 
 
-def parsed(text: str) -> tuple[Rule, ...]:
+def _all(sources: Iterable[Source]) -> tuple[Rule, ...]:
+    found: list[Rule] = []
+    for source in sources:
+        text, origin = (source, None) if isinstance(source, str) else source
+        found += parsed(text, origin)
+    return tuple(found)
+
+
+def parsed(text: str, origin: str | None = None) -> tuple[Rule, ...]:
     """The rules of a flag's value: separated by commas or blanks outside brackets."""
     found, begun, depth = [], "", 0
     for letter in text:
@@ -112,95 +167,61 @@ def parsed(text: str) -> tuple[Rule, ...]:
             begun = ""
         else:
             begun += letter
-    return tuple(Rule.parse(one) for one in [*found, begun] if one.strip())
+    return tuple(Rule.parse(one, origin) for one in [*found, begun] if one.strip())
 
 
-# --- paths -----------------------------------------------------------------------------------
+# --- which calls a rule is about, commands apart ----------------------------------------------
 
 
 def permits(rule: Rule, question: Question, root: Path) -> bool:
     """Whether an allow rule matches: every path of the call must be covered, as a real path."""
-    if rule.names(question):
-        return True
     if rule.specifier is None:
-        return False
+        return rule.names(question)
     if question.command is not None:
-        return rule.tool == question.tool and _is_command(rule.specifier, question.command)
-    if question.tool not in _GROUPS.get(rule.tool, ()):
         return False
-    paths = (*question.reads, *question.writes)
-    return bool(paths) and all(covers(rule.specifier, path, root) for path in paths)
+    if question.tool in _GROUPS.get(rule.tool, ()):
+        paths = (*question.reads, *question.writes)
+        return bool(paths) and all(covers(rule.specifier, path, root) for path in paths)
+    return rule.tool == question.tool and _is_about(rule, question) is True
 
 
 def forbids(rule: Rule, question: Question, root: Path) -> bool:
     """Whether a deny or ask rule matches: one path, by its real or its written name, is enough."""
-    if rule.names(question):
-        return True
     if rule.specifier is None:
-        return False
+        return rule.names(question)
     if question.command is not None:
-        return rule.tool == question.tool and _runs_command(rule.specifier, question.command)
+        return False
     if not rule.about_paths:
-        return rule.tool == question.tool
-    # What must not be read must not be changed either: an edit shows the lines around it.
-    group = READERS | WRITERS if rule.tool in READERS else _GROUPS[rule.tool]
+        return rule.tool == question.tool and _is_about(rule, question) is not False
     paths = (*question.reads, *question.writes, *question.named)
-    return question.tool in group and any(
+    return question.tool in group(rule) and any(
         covers(rule.specifier, path, root, either=True) for path in paths
     )
 
 
-def covers(specifier: str, path: Path, root: Path, either: bool = False) -> bool:
-    """Whether a path pattern covers a path. `either`: read a leading `/` in both ways."""
-    readings = [_relative(specifier)]
-    if either and specifier.startswith("/") and not specifier.startswith("//"):
-        readings.append((specifier, Path("/")))
-    for pattern, anchor in readings:
-        top = anchor or root
-        for base in dict.fromkeys((top, Path(top).resolve())):
-            if path.is_relative_to(base):
-                parts = path.relative_to(base).parts
-                if compiled(pattern, _IGNORES_CASE).covers(parts):
-                    return True
-    return False
+def group(rule: Rule) -> frozenset[str]:
+    """The tools that a path rule forbids."""
+    # What must not be read must not be changed either: an edit shows the lines around it.
+    return READERS | WRITERS if rule.tool in READERS else _GROUPS[rule.tool]
 
 
-def _relative(specifier: str) -> tuple[str, Path | None]:
-    """The pattern, and the folder it counts from; None for the working folder."""
-    if specifier.startswith("//"):
-        return "/" + specifier.lstrip("/"), Path("/")
-    if specifier.startswith("~/"):
-        return specifier[1:], Path.home()
-    return (specifier[1:] if specifier.startswith("./") else specifier), None
+def _is_about(rule: Rule, question: Question) -> bool | None:
+    """Whether a specifier names this call; None where that cannot be told."""
+    specifier = rule.specifier or ""
+    if rule.tool == "WebFetch":
+        host = domains.host_of(question.arguments.get("url"))
+        pattern = domains.pattern_of(specifier)
+        return None if host is None or pattern is None else domains.is_at(pattern, host)
+    if rule.tool in _NAMED:
+        name = question.arguments.get(_NAMED[rule.tool])
+        return name == specifier if isinstance(name, str) else None
+    return None
 
 
-# --- commands --------------------------------------------------------------------------------
-
-
-def _is_command(specifier: str, line: str) -> bool:
-    """Whether the whole line is one simple command that the specifier names."""
-    if line.strip() == specifier.strip() and not specifier.endswith(":*"):
-        return True  # the very line that someone wrote into a rule
-    words = lines.plain(line)
-    return words is not None and _matches(specifier, words)
-
-
-def _runs_command(specifier: str, line: str) -> bool:
-    found = lines.commands(line)
-    return line.strip() == specifier.strip() or any(
-        _matches(specifier, (words[0].rpartition("/")[2], *words[1:]))
-        or _matches(specifier, words)
-        for words in found.commands
-    )
-
-
-def _matches(specifier: str, words: lines.Words) -> bool:
-    """Word by word, so that `ls` is not `lsof`."""
-    for ending in (":*", " *"):
-        if specifier.endswith(ending) and "*" not in specifier.removesuffix(ending):
-            begin = tuple(specifier.removesuffix(ending).split())
-            return words[: len(begin)] == begin
-    if "*" in specifier:
-        pattern = specifier.removesuffix(":*") + (" *" if specifier.endswith(":*") else "")
-        return fnmatch.fnmatchcase(" ".join(words), re.sub(r"([\[?])", r"[\1]", pattern))
-    return words == (lines.plain(specifier) or tuple(specifier.split()))
+def _is_of_server(named: str, tool: str) -> bool:
+    """`mcp__server` and `mcp__server__*` stand for the tools of that server."""
+    if not named.startswith("mcp__") or not tool.startswith("mcp__"):
+        return False
+    if "*" in named:
+        return fnmatch.fnmatchcase(tool, re.sub(r"([\[?])", r"[\1]", named))
+    return named.count("__") == 1 and tool.startswith(f"{named}__")

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.options import PermissionMode
-from interlock.permissions.lines import commands, plain
+from interlock.permissions import reads_only
+from interlock.permissions.shell import read
 from tests.permissions.questions import bash, judged
 
 ALLOW, DENY = ("Bash(git status:*)", "Bash(ls:*)"), ("Bash(rm:*)",)
@@ -66,8 +67,8 @@ ALLOW, DENY = ("Bash(git status:*)", "Bash(ls:*)"), ("Bash(rm:*)",)
         ("$X y", "ask"),
         ("{rm,x}", "ask"),
         ("r? x", "ask"),
-        ("$'\\x72m' x", "ask"),
-        ("cat <<E\n'\nE\nrm x\n: '", "ask"),
+        ("$'\\x72m' x", "deny"),
+        ("cat <<E\n'\nE\nrm x\n: '", "deny"),
         ("ls 'open", "ask"),
         ('bash -c "$X"', "ask"),
         ("ls )", "ask"),
@@ -100,7 +101,7 @@ def test_where_everything_runs_a_deny_rule_still_binds(line: str) -> None:
         ("Bash(git:*)", "git", True),
         ("Bash(git:*)", "git log --format=%h", True),
         ("Bash(git:*)", "git log $(x)", False),
-        ("Bash(git:*)", 'git commit -m "it costs $5"', False),
+        ("Bash(git:*)", 'git commit -m "it costs $5"', True),
         ("Bash(git:*)", 'git commit -m "fine; really"', True),
         ("Bash(git:*)", "GIT_DIR=x git log", False),
         ("Bash(make && make install)", "make && make install", True),
@@ -125,7 +126,8 @@ def test_how_rules_are_written(rule: str, line: str, allowed: bool) -> None:
         ("git status", False),  # runs what the repository's configuration names
         ("git diff", False),
         ("cat a.txt", False),
-        ("pwd; pwd", False),
+        ("pwd; pwd", True),
+        ("pwd; ls ..", False),
         ("pwd > x", False),
     ],
 )
@@ -138,20 +140,7 @@ def test_only_a_few_plain_commands_need_no_question(line: str, allowed: bool) ->
     assert not judged(bash(line, Path("/etc")), folder).allowed
 
 
-@given(st.text(alphabet="ab '\"\\;&|<>(){}$`#\n\t*=x-", max_size=24))
-def test_a_line_that_counts_as_plain_is_one_command_to_bash_too(line: str) -> None:
-    """What may be allowed holds exactly the words that the cautious reader finds."""
-    words = plain(line)
-    if words is None:
-        return
-
-    found = commands(line)
-
-    assert len(found.commands) <= 1
-    assert not set(words[0]) & set(";&|<>()`$\n") or "'" in line or '"' in line
-
-
 @given(st.text(max_size=40))
-def test_no_line_breaks_the_readers(line: str) -> None:
-    plain(line)
-    commands(line)
+def test_no_line_breaks_the_reader(line: str) -> None:
+    read(line)
+    reads_only(line)

@@ -126,7 +126,7 @@ def test_deny_beats_ask_beats_allow(folder: Path) -> None:
     assert denied.rule == "Edit(src/**)"
     mode = PermissionMode.BYPASS_PERMISSIONS
     assert judged(question, folder, deny=("Edit(src/**)",), mode=mode).verdict == "deny"
-    assert judged(question, folder, ask=("Edit",), mode=mode).verdict == "allow"
+    assert judged(question, folder, ask=("Edit",), mode=mode).verdict == "ask"
 
 
 @pytest.mark.parametrize(

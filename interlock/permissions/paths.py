@@ -1,0 +1,58 @@
+"""Whether a path pattern of a rule covers a real path, and which files matter more than others."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from interlock.permissions.globs import compiled
+
+_IGNORES_CASE = sys.platform in ("darwin", "win32")
+
+# A change here is run or obeyed later, by a shell, by git, an editor or by us, without anyone
+# having looked.
+_GUARDED = frozenset(
+    {
+        ".bash_login", ".bash_profile", ".bashrc", ".claude", ".claude.json", ".envrc", ".git",
+        ".gitconfig", ".gitmodules", ".idea", ".interlock", ".mcp.json", ".profile",
+        ".ripgreprc", ".vscode", ".zprofile", ".zshenv", ".zshrc",
+    }
+)  # fmt: skip
+
+
+def covers(specifier: str, path: Path, root: Path, either: bool = False) -> bool:
+    """Whether a path pattern covers a path. `either`: read a leading `/` in both ways."""
+    readings = [relative(specifier)]
+    if either and specifier.startswith("/") and not specifier.startswith("//"):
+        readings.append((specifier, Path("/")))
+    for pattern, anchor in readings:
+        top = anchor or root
+        for base in dict.fromkeys((top, Path(top).resolve())):
+            if path.is_relative_to(base):
+                parts = path.relative_to(base).parts
+                if compiled(pattern, _IGNORES_CASE).covers(parts):
+                    return True
+    return False
+
+
+def relative(specifier: str) -> tuple[str, Path | None]:
+    """The pattern, and the folder it counts from; None for the working folder."""
+    if specifier.startswith("//"):
+        return "/" + specifier.lstrip("/"), Path("/")
+    if specifier.startswith("~/"):
+        return specifier[1:], Path.home()
+    return (specifier[1:] if specifier.startswith("./") else specifier), None
+
+
+def inside(path: Path, folders: tuple[Path, ...]) -> bool:
+    return any(path.is_relative_to(folder) for folder in folders)
+
+
+def guarded(path: Path, folders: tuple[Path, ...]) -> bool:
+    """Whether a file in the folders steers git, a shell, an editor or the agent itself."""
+    return any(
+        part.lower() in _GUARDED
+        for folder in folders
+        if path.is_relative_to(folder)
+        for part in path.relative_to(folder).parts
+    )
