@@ -109,7 +109,7 @@ class Agent:
 
     @property
     def permission_mode(self) -> PermissionMode:
-        return self._options.permission_mode
+        return self._gate.mode
 
     @property
     def transcript_path(self) -> Path:

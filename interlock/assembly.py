@@ -11,8 +11,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-import attrs
-
 from interlock import memory
 from interlock.agent import Agent
 from interlock.captioner import captioner
@@ -26,7 +24,8 @@ from interlock.ledger import Ledger
 from interlock.model import AnthropicModel, preload
 from interlock.model.prices import facts
 from interlock.options import Options
-from interlock.permissions import Asker, Gate, Judge, Rules
+from interlock.permissions import Asker, Gate
+from interlock.permissions.explain import judge_of
 from interlock.prompt import environment_block, system_blocks
 from interlock.sessions import Transcript
 from interlock.settings import Settings
@@ -72,7 +71,7 @@ async def open_agent(
     ids, clock = RandomIds(), clock or RealClock()
     session_id = options.session_id or ids.new()
     paths = SessionPaths.of(settings.home, cwd, session_id)
-    rules = _rules(options)
+    judge = judge_of(options)
     async with AsyncExitStack() as stack:
         waiting, reads = Waiting(ids), FileReads()
         tools = _tools(options, settings, Mail(waiting), clock)
@@ -97,7 +96,7 @@ async def open_agent(
             options=options,
             settings=settings,
             ledger=ledger,
-            gate=Gate(_judge(cwd, rules, options), asker),
+            gate=Gate(judge, asker),
             built=tools,
             tool_session=ToolSession(root=cwd, spill=paths.tool_results, reads=reads),
             transcript=transcript,
@@ -113,22 +112,9 @@ async def open_agent(
                 ids=ids,
             ),
             prefetches=tuple(prefetches),
-            strange_rules=rules.strangers(names()),
+            strange_rules=judge.rules.strangers(names()),
             clock=clock,
         )
-
-
-def _rules(options: Options) -> Rules:
-    """The rules of the flags, and those of settings files."""
-    allow, ask, deny = list(options.allowed_tools), list[str](), list(options.disallowed_tools)
-    for rule in options.rules:
-        {"allow": allow, "ask": ask, "deny": deny}[rule.behaviour].append(rule.text)
-    return Rules.parse(allow=allow, ask=ask, deny=deny)
-
-
-def _judge(cwd: Path, rules: Rules, options: Options) -> Judge:
-    judge = Judge.of(cwd, rules, options.permission_mode)
-    return attrs.evolve(judge, folders=(*judge.folders, *options.directories))
 
 
 def _transcript(

@@ -44,9 +44,8 @@ class Options:
     allowed_tools: tuple[str, ...] = ()  # "Read", "Bash(git:*)"
     disallowed_tools: tuple[str, ...] = ()
     rules: tuple[GivenRule, ...] = ()  # of settings files; the two above are the flags'
-    directories: tuple[Path, ...] = ()  # count as the working folder does
+    directories: tuple[Path, ...] = ()  # worked in besides cwd
     environment: Mapping[str, str] = field(factory=dict)  # for commands, over this process's own
     permission_mode: PermissionMode = PermissionMode.DEFAULT
-    add_dirs: tuple[Path, ...] = ()  # worked in besides cwd
     session_id: str | None = None
     include_partial_messages: bool = False

@@ -17,7 +17,7 @@ from typing import NoReturn
 from interlock.errors import UsageError
 from interlock.token_budget import amount_of
 
-MODES = ("default", "acceptEdits", "bypassPermissions")
+MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions")
 FORMATS = ("text", "json", "stream-json")
 
 _EPILOG = """\
@@ -28,6 +28,7 @@ commands:
   context RUN              what filled the window at its end, what made room before
   diagram [MACHINE]        draw the machine (--format mermaid|table, --check)
   check                    prove the laws of the loop, print its bounds
+  permissions explain CALL whether a call like 'Bash(git push)' would run, and why
   config show [--origin]   every setting in force, where it comes from, and why
   config check             whether all settings files can be used
   demo                     a whole session against a scripted model, without a key
@@ -87,6 +88,7 @@ def run_parser() -> Parser:
         metavar="S,S",
         help="settings files to read: user,project,local (default: all of them)",
     )
+    add("--add-dir", nargs="+", action="extend", metavar="DIR", help="work in these folders too")
     add("--cwd", metavar="DIR", help="the working folder; default: where it is started")
     add("--session-id", type=_uuid, metavar="UUID", help="of the new session")
     return parser

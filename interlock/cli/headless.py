@@ -128,6 +128,7 @@ def options_of(asked: argparse.Namespace) -> Options:
         allowed_tools=words_of(asked.allowedTools),
         disallowed_tools=words_of(asked.disallowedTools),
         permission_mode=PermissionMode(asked.permission_mode or PermissionMode.DEFAULT),
+        directories=tuple(_folder(each, "--add-dir") for each in asked.add_dir or ()),
         session_id=asked.session_id,
         include_partial_messages=asked.include_partial_messages,
     )
@@ -144,15 +145,15 @@ def flags_of(asked: argparse.Namespace) -> Flags:
     )
 
 
-def _folder(given: str | None) -> Path:
+def _folder(given: str | None, flag: str = "--cwd") -> Path:
     if given == "":  # an unset variable of a script: to work where it stands is not what it meant
-        raise UsageError("--cwd is empty; name a folder, or leave --cwd out")
+        raise UsageError(f"{flag} is empty; name a folder, or leave {flag} out")
     try:
         folder = Path(given).absolute() if given is not None else Path.cwd()
     except FileNotFoundError:
         raise UsageError("the working folder is gone; start in another, or use --cwd") from None
     if not folder.is_dir():
-        raise UsageError(f"no such folder: {given} (--cwd)")
+        raise UsageError(f"no such folder: {given} ({flag})")
     return folder
 
 

@@ -73,6 +73,10 @@ def _dispatch(arguments: list[str], opener: Opener | None) -> int:
         from interlock.cli import config
 
         return config.run(arguments[1:])
+    if command == "permissions":
+        from interlock.cli import permissions
+
+        return permissions.run(arguments[1:])
     if command == "demo":
         from interlock.demo import run as demo
 

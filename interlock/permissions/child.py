@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from interlock.options import PermissionMode
 from interlock.permissions.decide import Judge, Judging, stricter
@@ -38,7 +38,7 @@ class Narrowed:
     """The judge it stands on, as it is now, with more rules and perhaps another mode."""
 
     base: Callable[[], Judge]
-    rules: Rules = Rules()
+    rules: Rules = field(factory=Rules)
     mode: PermissionMode | None = None
 
     def decide(self, question: Question, said: Decision | None = None) -> Decision:

@@ -15,13 +15,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from pathlib import Path
+from itertools import islice
+from pathlib import Path, PurePath
 
 from interlock.permissions.paths import inside
 from interlock.permissions.shell import Command, Word, read
 
 _ECHOED = re.compile(r"[\w.,:+=@%/-]*")
 _NOTHING = re.compile(r"(?!)")
+_MAX_GLOBBED = 10_000  # names that a glob stands for; a person types no more
 NO_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 
 # --- harmless --------------------------------------------------------------------------------
@@ -140,7 +142,7 @@ def _each(paths: list[Path]) -> list[Path]:
 
 
 def _into_last(paths: list[Path]) -> list[Path]:
-    """What `cp` and `mv` write: the last path, or what lies in it under the names of the others."""
+    """What `cp` and `mv` write: the last path, or in it the names of the others."""
     *sources, target = paths
     if not target.is_dir():
         return [target]
@@ -175,7 +177,7 @@ def changed_files(command: Command, cwd: Path) -> tuple[Path, ...] | None:
     if len(named) < least or any(not word or word.startswith("-") for word in named):
         return None
     # Whoever moves a link moves the link and not what it leads to; both must lie inside.
-    written = [Path(os.path.abspath(cwd / word)) for word in named]
+    written = [Path(os.path.normpath(cwd / word)) for word in named]
     real = [Path(os.path.realpath(path)) for path in written]
     holders = [Path(os.path.realpath(path.parent)) / path.name for path in written]
     return tuple(dict.fromkeys((*real, *holders, *targets(real))))
@@ -212,11 +214,20 @@ def _texts(word: Word, folders: tuple[Path, ...]) -> list[str]:
         return [word.text]
     if not is_glob(word):
         return []
-    from glob import glob
-    from itertools import chain
-
-    found = (glob(word.source, root_dir=folder) for folder in folders)
-    return [*chain.from_iterable(found)][:10_000]
+    pattern, found = PurePath(word.source), list[str]()
+    for folder in folders:
+        base = Path(pattern.anchor) if pattern.is_absolute() else folder
+        try:
+            matching = base.glob(str(pattern.relative_to(pattern.anchor)))
+            # For bash a star stands for no name that begins with a dot.
+            found += [
+                str(path)
+                for path in islice(matching, _MAX_GLOBBED)
+                if pattern.name.startswith(".") or not path.name.startswith(".")
+            ]
+        except (ValueError, OSError):
+            continue
+    return found
 
 
 def is_glob(word: Word) -> bool:

@@ -37,32 +37,11 @@ _LEAVES = frozenset(
     {"file_descriptor", "heredoc_content", "heredoc_end", "heredoc_start", "variable_name"}
 )
 _RESERVED = frozenset(
-    [
-        "if",
-        "then",
-        "elif",
-        "else",
-        "fi",
-        "for",
-        "in",
-        "select",
-        "do",
-        "done",
-        "while",
-        "until",
-        "case",
-        "esac",
-        "function",
-        "{",
-        "}",
-        "!",
-        "[[",
-        "]]",
-        "coproc",
-        "((",
-        "))",
-    ]
-)
+    {
+        "!", "((", "))", "[[", "]]", "case", "coproc", "do", "done", "elif", "else", "esac", "fi",
+        "for", "function", "if", "in", "select", "then", "until", "while", "{", "}",
+    }
+)  # fmt: skip
 # What changes how the rest of the line, or of the shell, is understood.
 _ALTERS = re.compile(
     r"alias|bind|builtin|complete|declare|enable|export|getopts|hash|let|local|mapfile|printf|read"
@@ -299,6 +278,11 @@ class _Walk:
 
     def _redirect(self, node: Node) -> None:
         sign = next((child.type for child in node.children if not child.is_named), "")
+        for child in node.children:
+            if child.type == "file_descriptor":
+                before = self.source[child.start_byte - 1 : child.start_byte] or b" "
+                number = self._text(child).isdigit() and before in b" \t\n;&|()"
+                self._note(None if number else "a number that is the end of a word")
         targets = node.children_by_field_name("destination")
         if len(targets) != 1:
             # `2>&-` closes, and has none; of several the others are words of the command.
@@ -310,12 +294,16 @@ class _Walk:
                 continue
             if sign in (">&", "<&") and re.fullmatch(r"\d+|-", word.text or ""):
                 continue  # another descriptor, no file
+            if sign in (">&", "<&"):  # `>&-a` closes one, and `a` is a word of the command
+                self._note("a redirection to what may be a descriptor")
             self.files.append(File(word=word, writes=sign not in ("<", "<&")))
 
     def _here_document(self, node: Node) -> None:
         self._note(checks.here_document(node, self.source))
         body = next((child for child in node.children if child.type == "heredoc_body"), None)
         begun = next((child for child in node.children if child.type == "heredoc_start"), None)
+        if any(child.type in WORDS for child in node.children):
+            self._note("words of the command behind a here-document")
         quoted = begun is not None and self._text(begun)[:1] in "'\"\\"
         if body is not None and not quoted:
             self._note(checks.here_text(body, self.source))
