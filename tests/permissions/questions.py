@@ -46,3 +46,10 @@ def judged(
     mode: PermissionMode = PermissionMode.DEFAULT,
 ) -> Decision:
     return Judge.of(folder, Rules.parse(allow, deny, ask), mode).decide(question)
+
+
+def call(tool: str, effects: bool = True, **arguments: str) -> Question:
+    """A question about a tool that names no file."""
+    return Question(
+        tool=tool, tool_use_id="t", arguments=arguments, effects=effects, cwd=Path("/")
+    )

@@ -8,10 +8,8 @@ here-document is looked for once more.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from interlock.permissions.shell.syntax import Node
 
 _BLANK = re.compile(rb"(?:[ \t\n]|(?:(?<=[ \t\n;&|()])|^)\\\n)*")
 _CONTROL = re.compile(r"[^\S \t\n]|[\x00-\x08\x0e-\x1f\x7f]")
@@ -49,7 +47,7 @@ def tiled(node: Node, source: bytes) -> str | None:
         gap = source[at : child.start_byte]
         if not _BLANK.fullmatch(gap):
             return f"what stands before {_text(child, source)!r}"
-        if child.child_count == 0 and not child.is_named and child.type not in OPERATORS:
+        if not child.children and not child.is_named and child.type not in OPERATORS:
             return f"the sign {child.type!r}"
         at = child.end_byte
     if not _BLANK.fullmatch(source[at : node.end_byte]):

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field
 
 from interlock.permissions.shell import checks
 from interlock.permissions.shell.line import Command, File, Reading, Word
+from interlock.permissions.shell.syntax import Node, parsed
 from interlock.permissions.shell.words import SUBSTITUTIONS, WORDS, resolved
 from interlock.permissions.shell.wrappers import Carried, carried
-
-if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
 
 MAX_LINE = 50_000  # characters; what is longer is a doubt, and costs no time
 _MAX_DEPTH = 4  # of lines inside lines
@@ -75,23 +72,14 @@ def _read(line: str, depth: int) -> Reading:
     if len(line) > MAX_LINE or depth > _MAX_DEPTH:
         return Reading(commands=(), files=(), doubt="it is too long to be read")
     source = line.encode(errors="replace")
-    root = _parser().parse(source).root_node
+    root, broken = parsed(source)
     walk = _Walk(source, depth)
     walk.doubt = checks.strange_letters(line)
-    if root.has_error:
+    if broken:
         walk.doubt = walk.doubt or "it does not parse"
     walk.doubt = walk.doubt or checks.around(root, source)
     walk.run(root)
     return walk.reading()
-
-
-@lru_cache(maxsize=1)
-def _parser() -> Parser:
-    # Slow to load beside a `--help`, so only where a line is judged.
-    import tree_sitter_bash
-    from tree_sitter import Language, Parser
-
-    return Parser(Language(tree_sitter_bash.language()))
 
 
 @define
@@ -162,20 +150,20 @@ class _Walk:
             case "compound_statement" if node.children[0].type == "((":
                 self._note("arithmetic can hold commands")
             case "for_statement":
-                self._assigned(self._text(node.child_by_field_name("variable")))
+                self._assigned(self._text(node.one_in_role("variable")))
         return self._inside(node)
 
     def _case_item(self, node: Node) -> list[Node]:
         # A pattern may be written in ways that look like commands to one of the two readers.
         self._note(checks.tiled(node, self.source))
-        values = node.children_by_field_name("value")
+        values = node.in_role("value")
         if not all(re.fullmatch(r"[\w.*?/-]+|'[^']*'", self._text(value)) for value in values):
             self._note("a pattern of case")
-        written = {value.id for value in values}
+        written = set(values)
         return [
             child
             for child in node.named_children
-            if child.id not in written and child.type != "extglob_pattern"
+            if child not in written and child.type != "extglob_pattern"
         ]
 
     # --- commands ----------------------------------------------------------------------------
@@ -283,7 +271,7 @@ class _Walk:
                 before = self.source[child.start_byte - 1 : child.start_byte] or b" "
                 number = self._text(child).isdigit() and before in b" \t\n;&|()"
                 self._note(None if number else "a number that is the end of a word")
-        targets = node.children_by_field_name("destination")
+        targets = node.in_role("destination")
         if len(targets) != 1:
             # `2>&-` closes, and has none; of several the others are words of the command.
             closes = not targets and self._text(node).endswith("-")
@@ -313,8 +301,8 @@ class _Walk:
 
     def _name_of(self, node: Node) -> str:
         self._note(checks.tiled(node, self.source))
-        name = node.child_by_field_name("name")
-        value = node.child_by_field_name("value")
+        name = node.one_in_role("name")
+        value = node.one_in_role("value")
         if name is None or name.type != "variable_name":
             self._note("an index is arithmetic, and can hold commands")
         if value is not None and value.type in WORDS:

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from interlock.permissions.shell.line import Word
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from interlock.permissions.shell.syntax import Node
 
 SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
 WORDS = SUBSTITUTIONS | {
