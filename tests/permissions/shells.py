@@ -39,6 +39,7 @@ class RealBash:
             stub = folder / "bin" / name
             stub.write_text(_STUB.format(bash=bash, log=folder / "log"))
             stub.chmod(0o755)
+        (folder / "bin" / "bash").symlink_to(bash)  # for lines inside lines
         return cls(folder=folder, bash=bash)
 
     def ran(self, line: str) -> list[tuple[str, ...]]:
