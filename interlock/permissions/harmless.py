@@ -63,7 +63,7 @@ _READ_BUT: dict[str, re.Pattern[str]] = {
     "date": re.compile(r"-[a-zA-Z]*s.*|--s.*|[^-+].*"),
     "file": re.compile(r"-[a-zA-Z]*C.*|--c.*"),
     "find": re.compile(r"-(?:exec|execdir|ok|okdir|delete|fprint.*|fls)"),
-    "rg": re.compile(r"--(?:pre|hostname).*"),
+    "rg": re.compile(r"-[a-zA-Z]*z.*|--(?:pre|hostname|search-zip).*"),
     "sort": re.compile(r"-[a-zA-Z]*o.*|--o.*|--comp.*"),
     "tree": re.compile(r"-[a-zA-Z]*[oR].*|--o.*"),
 }
@@ -74,7 +74,7 @@ _GIT_READS = frozenset(
         "merge-base", "name-rev", "rev-list", "rev-parse", "shortlog", "show", "status",
     }
 )  # fmt: skip
-_GIT_WRITES = re.compile(r"--o.*|-O.*|--ext-diff|--textconv|--filters")
+_GIT_WRITES = re.compile(r"--o(?!neline).*|-O.*|--ext-diff|--textconv|--filters")
 
 
 def reads_only(line: str) -> bool:

@@ -70,10 +70,13 @@ def test_each_call_stands_under_its_turn_with_what_became_of_it_and_why(
     assert lines_of_calls(told.out) == lines_of_calls("\n".join(lines[tools + 1 : tools + 5]))
     denied, slow, good, none = lines_of_calls(told.out)
     assert denied == (
-        "Bash toolu_denied  queued > checking > denied  the rule Bash(rm:*) forbids it"
+        "Bash toolu_denied  queued > checking > denied  the rule Bash(rm:*) "
+        "(the flag --disallowedTools) forbids it"
     )
     assert slow.startswith("Bash toolu_slow  queued > checking > permitted > running > timed_out")
-    assert slow.endswith("s; the rule Bash(sleep:*) allows it; over its limit")
+    assert slow.endswith(
+        "s; the rule Bash(sleep:*) (the flag --allowedTools) allows it; over its limit"
+    )
     assert good.startswith("Bash toolu_good  queued > checking > permitted > running > done")
     assert good.endswith("s; the command only looks")
     assert none == "NoSuchTool toolu_none  queued > failed  no such tool"
@@ -88,9 +91,10 @@ def test_a_story_names_the_calls_that_did_not_run_to_their_own_end(
 
     paragraphs = [" ".join(one.split()) for one in story.split("\n\n")]
     assert (
-        "The call Bash toolu_denied was denied while checking: the rule Bash(rm:*) forbids it. "
+        "The call Bash toolu_denied was denied while checking: the rule Bash(rm:*) (the flag "
+        "--disallowedTools) forbids it. "
         "The call Bash toolu_slow ran out of time while running: over its limit (the rule "
-        "Bash(sleep:*) allows it)."
+        "Bash(sleep:*) (the flag --allowedTools) allows it)."
     ) in paragraphs
     assert "toolu_good" not in story
     assert "  Bash toolu_good  queued > checking" in step

@@ -39,7 +39,6 @@ CHANGE = [
     "cat <(make)",
     "ls $(make)",
     "ls `make`",
-    "ls &",
     "PATH=. ls",
     "./ls",
     "/tmp/ls",
