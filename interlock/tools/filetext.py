@@ -9,9 +9,11 @@ from __future__ import annotations
 import codecs
 import difflib
 from bisect import bisect_left
+from collections.abc import Iterator
 
 from attrs import frozen
 
+_MAX_ALIGNED = 2_000  # lines compared one by one to find which kept which line end
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -45,6 +47,8 @@ class FileText:
 
     @classmethod
     def of(cls, data: bytes) -> FileText:
+        if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+            raise NotText("the file is UTF-32, which cannot be changed here; convert it first")
         bom, encoding = next(((b, e) for b, e in _BOMS if data.startswith(b)), (b"", "utf-8"))
         body = data[len(bom) :]
         if not bom and b"\0" in body:
@@ -73,6 +77,13 @@ class FileText:
     @property
     def view(self) -> str:
         return lf(self.text)
+
+    def rewritten(self, content: str) -> str:
+        """`content` for the whole text: a line that stays keeps its end, a new one takes that
+        of its neighbours. CRLF in `content` says that line ends are given, not to be kept."""
+        if "\r\n" in content or "\r\n" not in self.text:
+            return content
+        return _with_ends(self.text, content, _end_of_line(self.text, 0, 0))
 
     @property
     def crlf_only(self) -> bool:
@@ -121,21 +132,37 @@ def _with_ends(old: str, new: str, around: str) -> str:
     """`new`, which has LF only, with the line ends of the lines it stands for."""
     if "\n" not in new:
         return new
-    old_lines = lf(old).split("\n")
     ends = _ends(old)
     new_lines = new.split("\n")
-    count = len(new_lines) - 1
     if set(ends) | {around} == {around}:
         return around.join(new_lines)
-    chosen: list[str | None] = [None] * count
-    matcher = difflib.SequenceMatcher(None, old_lines, new_lines, autojunk=False)
-    for _, old_from, old_to, new_from, new_to in matcher.get_opcodes():
-        for before, after in zip(range(old_from, old_to), range(new_from, new_to), strict=False):
-            if before < len(ends) and after < count:
-                chosen[after] = ends[before]
+    chosen: list[str | None] = [None] * (len(new_lines) - 1)
+    for before, after in _kept_lines(lf(old).split("\n"), new_lines):
+        if before < len(ends) and after < len(chosen):
+            chosen[after] = ends[before]
     return "".join(
         line + end for line, end in zip(new_lines, [*_filled(chosen, around), ""], strict=True)
     )
+
+
+def _kept_lines(old: list[str], new: list[str]) -> Iterator[tuple[int, int]]:
+    """Pairs of lines that stand for one another: the same ones, and those changed in place."""
+    most = min(len(old), len(new))
+    first = next((at for at in range(most) if old[at] != new[at]), most)
+    same = range(1, most - first + 1)
+    last = next((at for at in same if old[-at] != new[-at]), most - first + 1) - 1
+    yield from zip(range(first), range(first), strict=True)
+    old_end, new_end = len(old) - last, len(new) - last
+    if max(old_end, new_end) - first > _MAX_ALIGNED:
+        yield from zip(range(first, old_end), range(first, new_end), strict=False)
+    else:
+        matcher = difflib.SequenceMatcher(
+            None, old[first:old_end], new[first:new_end], autojunk=False
+        )
+        for _, i1, i2, j1, j2 in matcher.get_opcodes():
+            for before, after in zip(range(i1, i2), range(j1, j2), strict=False):
+                yield first + before, first + after
+    yield from zip(range(old_end, len(old)), range(new_end, len(new)), strict=True)
 
 
 def _ends(text: str) -> list[str]:

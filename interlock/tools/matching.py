@@ -7,13 +7,25 @@ costs the model one more call and never a wrong line.
 from __future__ import annotations
 
 import difflib
+import html
 import re
+import unicodedata
+from collections.abc import Callable
 from itertools import islice
 
 _MAX_LINES = 5_000  # of a file, looked at for the closest lines
 _MAX_LINE = 400  # characters of a line, compared
 _SHOWN = 12  # lines of the closest place
 _NUMBERED = re.compile(r"^\s*\d+\t")
+# What models and word processors put for plain letters.
+_LOOKS = str.maketrans(
+    {
+        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'"),
+        **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"'),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"),
+        **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad"),
+    }
+)
 
 
 def places(view: str, old: str) -> list[int]:
@@ -42,37 +54,98 @@ def too_many(view: str, found: list[int]) -> str:
 def why_missing(view: str, old: str) -> str:
     """What is wrong with an `old` that stands nowhere, with the lines that are nearest to it."""
     said = "old_string was not found in the file. Nothing was changed."
-    if "\ufffd" in old:
+    return f"{said} {_slip(view, old) or _likeness(view, old)}"
+
+
+def _slip(view: str, old: str) -> str | None:
+    """A mistake in writing it down, after which it would be found."""
+    if "\ufffd" in old and "\ufffd" not in view:
         return (
-            f"{said} It holds U+FFFD, which Read shows in place of bytes that are no text;"
-            " choose an old_string without such a place."
+            "It holds U+FFFD, which Read shows in place of bytes that are no text; choose an"
+            " old_string without such a place."
         )
-    wanted = old.split("\n")
-    bare = [_NUMBERED.sub("", line, count=1) for line in wanted]
-    if all(_NUMBERED.match(line) for line in wanted if line) and "\n".join(bare) in view:
-        return f"{said} Leave out the line numbers that Read puts in front of each line."
-    lines = list(islice(view.split("\n"), _MAX_LINES))
-    at = _same_but_blanks(lines, wanted)
-    if at is not None:
-        return f"{said} Lines like it differ in white space only:\n{_told(lines, at, len(wanted))}"
-    at = _nearest(lines, wanted)
-    if at is not None:
-        return f"{said} The nearest lines are:\n{_told(lines, at, len(wanted))}"
-    return f"{said} No line is like it. Read the file again."
+    lines = old.split("\n")
+    bare = "\n".join(_NUMBERED.sub("", line, count=1) for line in lines)
+    if all(_NUMBERED.match(line) for line in lines if line) and bare in view:
+        return "Leave out the line numbers that Read puts in front of each line."
+    plain = old.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
+    if plain != old and plain in view:
+        return "It is there without the backslashes: write line breaks, tabs and quotes plainly."
+    if html.unescape(old) != old and html.unescape(old) in view:
+        return "It is there with <, >, & and quotes written plainly, not as &lt; and the like."
+    trimmed = old.strip("\n")
+    if trimmed and trimmed != old and trimmed in view:
+        return "It is there without the line breaks at its beginning or end."
+    return None
 
 
-def _same_but_blanks(lines: list[str], wanted: list[str]) -> int | None:
-    squeezed = ["".join(line.split()) for line in wanted]
-    if not any(squeezed):
+def _likeness(view: str, old: str) -> str:
+    """Lines that are the same but for what the eye passes over, or else the nearest."""
+    lines, wanted = view.split("\n"), old.split("\n")
+    for kind, key in (
+        ("white space", _squeezed),
+        ("look-alike characters", _folded),
+        ("upper and lower case", lambda line: _folded(line).casefold()),
+    ):
+        at = _same_by(key, lines, wanted)
+        if at is not None:
+            told = _told(lines, at, len(wanted))
+            return f"Lines like it differ in {kind} only{_letters(lines, at, wanted)}:\n{told}"
+    at = _nearest(list(islice(lines, _MAX_LINES)), wanted)
+    if at is not None:
+        return f"The nearest lines are:\n{_told(lines, at, len(wanted))}"
+    return "No line is like it. Read the file again."
+
+
+def _squeezed(line: str) -> str:
+    return "".join(line.split())
+
+
+def _folded(line: str) -> str:
+    return _squeezed(unicodedata.normalize("NFKC", line.translate(_LOOKS)))
+
+
+def _same_by(key: Callable[[str], str], lines: list[str], wanted: list[str]) -> int | None:
+    """The first line from which on all lines are as wanted, seen by their keys."""
+    sought = [key(line) for line in wanted]
+    if not any(sought):
         return None
-    have = ["".join(line.split()) for line in lines]
-    first = squeezed[0]
-    for at in range(len(have) - len(squeezed) + 1):
-        if have[at].endswith(first) and all(
-            one in other for one, other in zip(squeezed, have[at:], strict=False)
+    have = [key(line) for line in lines]
+    if len(sought) == 1:
+        return next((at for at, line in enumerate(have) if sought[0] in line), None)
+    first, *middle, last = sought
+    for at in range(len(have) - len(sought) + 1):
+        if (
+            have[at].endswith(first)
+            and have[at + 1 : at + 1 + len(middle)] == middle
+            and have[at + 1 + len(middle)].startswith(last)
         ):
             return at
     return None
+
+
+def _letters(lines: list[str], at: int, wanted: list[str]) -> str:
+    """The first two characters that differ, by name, where the eye would not tell them apart."""
+    for have, want in zip(lines[at:], wanted, strict=False):
+        if want in have:
+            continue
+        matcher = difflib.SequenceMatcher(None, have[:_MAX_LINE], want[:_MAX_LINE], autojunk=False)
+        for kind, i1, i2, j1, j2 in matcher.get_opcodes():
+            if kind == "replace":
+                return f" ({_named(have[i1:i2])} in the file, {_named(want[j1:j2])} in old_string)"
+    return ""
+
+
+def _named(text: str) -> str:
+    """The kinds of characters in a short text, `4 x SPACE` or `U+2013 EN DASH`."""
+    found = []
+    for letter in dict.fromkeys(text[:20]):
+        name = {"\t": "TAB", " ": "SPACE"}.get(letter) or (
+            f"U+{ord(letter):04X} {unicodedata.name(letter, '')}".rstrip()
+        )
+        count = text.count(letter)
+        found.append(name if count == 1 else f"{count} x {name}")
+    return ", ".join(found[:3])
 
 
 def _nearest(lines: list[str], wanted: list[str]) -> int | None:
@@ -91,29 +164,3 @@ def _told(lines: list[str], at: int, count: int) -> str:
     return "\n".join(
         f"{number}\t{line[:_MAX_LINE]}" for number, line in enumerate(shown, start=at + 1)
     )
-
-
-def diff(path: str, before: str, after: str, most: int = 400) -> str:
-    """A unified diff; bounded, since a model that made the change knows it."""
-    if len(before) + len(after) > 2_000_000:
-        return f"({path}: too long for a diff)"
-    found = list(
-        islice(
-            difflib.unified_diff(
-                _split(before), _split(after), f"{path} (before)", f"{path} (after)", n=3
-            ),
-            most + 1,
-        )
-    )
-    lines = [
-        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
-        for line in found[:most]
-    ]
-    if len(found) > most:
-        lines.append("... (the diff goes on)\n")
-    return "".join(lines)
-
-
-def _split(text: str) -> list[str]:
-    """Lines as editors count them: str.splitlines also cuts at form feeds and U+2028."""
-    return [line for line in re.split(r"(?<=\n)", text) if line]

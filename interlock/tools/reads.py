@@ -23,6 +23,8 @@ def digest(data: bytes) -> bytes:
 @define
 class FileReads:
     _seen: dict[Path, bytes] = field(factory=dict)
+    # By call: what stood in the file when a person was shown the change.
+    _shown: dict[str, bytes | None] = field(factory=dict)
 
     def remember(self, path: Path, content: bytes) -> None:
         """`content` is the digest of the whole file, as it was shown or written."""
@@ -46,4 +48,17 @@ class FileReads:
             raise NotAsRead(
                 f"{path} has changed since it was read: the user, a command or another program"
                 " wrote to it. Nothing was written. Read it again, then decide anew."
+            )
+
+    def show(self, call: str, data: bytes | None) -> None:
+        """A person is asked about a change of these bytes; None: of no file."""
+        self._shown[call] = data if data is None else digest(data)
+
+    def require_shown(self, path: Path, call: str, data: bytes | None) -> None:
+        """Raise if a person approved a change of other bytes than these."""
+        now = data if data is None else digest(data)
+        if self._shown.pop(call, now) != now:
+            raise NotAsRead(
+                f"{path} was changed by someone else while this call waited for approval. Nothing"
+                " was written. Read it again, then decide anew."
             )

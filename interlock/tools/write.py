@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
-import anyio.to_thread
-
-from interlock.tools import disk, matching
-from interlock.tools.edit import STALE, current, file_to_write, notes
+from interlock.tools.change import Change, FileChange, current, require_letters
 from interlock.tools.filetext import FileText, NotText, lf
 from interlock.tools.paths import shown
-from interlock.tools.reads import NotAsRead, digest
-from interlock.tools.tool import Arguments, Output, Tool, ToolContext, ToolError, Touches
+from interlock.tools.tool import Arguments, ToolContext
 
 
-class Write(Tool):
+class Write(FileChange):
     name = "Write"
     description = (
         "Writes a whole file. Folders on the way are made. A file that exists is replaced, and"
         " must have been read with Read in this session and still hold what was read; its"
-        " encoding, its mode, and CRLF line ends if it has nothing else are kept. For a change"
-        " in a part of a file use Edit. Make files the task needs, not notes about the work."
+        " encoding, its mode and its line ends (line by line) are kept, unless `content` has"
+        " CRLF line ends itself. For a change in a part of a file use Edit. Make files the task"
+        " needs, not notes about the work."
     )
     input_schema = {  # noqa: RUF012 (never changed)
         "type": "object",
@@ -36,69 +32,47 @@ class Write(Tool):
         "additionalProperties": False,
     }
 
-    def touches(self, arguments: Arguments, cwd: Path) -> Touches:
-        return file_to_write(arguments["file_path"], cwd)
-
-    async def preview(self, arguments: Arguments, context: ToolContext) -> str:
-        path = context.path(arguments["file_path"])
-        data = await anyio.to_thread.run_sync(current, path)
-        source = _known(path, data, context)
-        before = source.view if source is not None else ""
-        return matching.diff(shown(path, context.cwd), before, lf(arguments["content"]))
-
-    async def run(self, arguments: Arguments, context: ToolContext) -> Output:
-        path = context.path(arguments["file_path"])
-        return await anyio.to_thread.run_sync(partial(_write, path, arguments["content"], context))
-
-
-def _write(path: Path, content: str, context: ToolContext) -> Output:
-    data = current(path)
-    source = _known(path, data, context)
-    name = shown(path, context.cwd)
-    try:
-        after, kept = _encoded(source, content)
-        written = disk.create(path, after) if data is None else disk.replace(path, after, data)
-    except NotText as error:
-        raise ToolError(str(error)) from error
-    except disk.ChangedMeanwhile as error:
-        raise ToolError(STALE.format(path=path)) from error
-    context.reads.remember(path, digest(after))
-    count = content.count("\n") + (not content.endswith("\n") and content != "")
-    lines = "1 line" if count == 1 else f"{count} lines"
-    if source is None:
-        verb = "Replaced" if data is not None else "Made"
-        return Output(f"{verb} {name} ({lines}).{notes(None, written)}")
-    difference = matching.diff(name, source.view, lf(content))
-    said = f"Replaced {name} ({lines}){kept}.{notes(None, written)}"
-    return Output(f"{said}\n\n{difference}" if difference else f"{said} It holds the same text.")
-
-
-def _known(path: Path, data: bytes | None, context: ToolContext) -> FileText | None:
-    """The old content as text, after the check that the model has seen it; None if there is no
-    file, or an image, which has no lines to keep."""
-    if data is None:
-        return None
-    try:
+    def plan(self, path: Path, arguments: Arguments, context: ToolContext) -> Change:
+        content: str = arguments["content"]
+        data = current(path)
+        told = f"{shown(path, context.cwd)} ({_lines(content)})"
+        if data is None:
+            after = FileText(text="").bytes(content)
+            return Change(before=None, after=after, said=f"Made {told}", old="", new=lf(content))
         context.reads.require(path, data)
-        return FileText.of(data)
-    except NotAsRead as error:
-        raise ToolError(str(error)) from error
-    except NotText:
-        return None
+        try:
+            source = FileText.of(data)
+        except NotText as why:  # nothing in it can be kept
+            after = FileText(text="").bytes(content)
+            return Change(before=data, after=after, said=f"Replaced {told}; before, {why}")
+        require_letters(source, content, name="content")
+        after, kept = _encoded(source, content)
+        return Change(
+            before=data,
+            after=after,
+            said=f"Replaced {told}{kept}",
+            old=source.view,
+            new=lf(content.removeprefix("\ufeff") if source.bom else content),
+        )
 
 
-def _encoded(source: FileText | None, content: str) -> tuple[bytes, str]:
+def _lines(content: str) -> str:
+    count = content.count("\n") + (not content.endswith("\n") and content != "")
+    return "1 line" if count == 1 else f"{count} lines"
+
+
+def _encoded(source: FileText, content: str) -> tuple[bytes, str]:
     """The bytes to write, and what was kept of the old file, in words."""
-    if source is None or source.bad_byte is not None:
-        return FileText(text="").bytes(content), ""
+    if source.bom:
+        content = content.removeprefix("\ufeff")
+    text = source.rewritten(content)
     kept = ""
-    if source.crlf_only and "\r" not in content:
-        content = content.replace("\n", "\r\n")
-        kept += ", its CRLF line ends kept"
-    if source.bom and content.startswith("\ufeff"):
-        content = content[1:]
+    if text != content:
+        kept += f", its {'CRLF' if source.crlf_only else 'mixed'} line ends kept"
+    elif lf(content) == source.view and text != source.text:
+        kept += ", only its line ends changed"
     if source.encoding != "utf-8":
         kept += f", its encoding {source.encoding} kept"
     elif source.bom:
         kept += ", its byte order mark kept"
-    return source.bytes(content), kept
+    return source.bytes(text), kept

@@ -179,6 +179,7 @@ async def bench(
     record: Callable[[tuple[Message, ...]], None] | None = None,
     on: Callable[[Update], None] | None = None,
     taken: Callable[[Step[CallFacts]], None] = unwatched,
+    reads: FileReads | None = None,
 ) -> AsyncIterator[Bench]:
     shown: list[Update] = []
     recorded: list[Message] = []
@@ -213,7 +214,9 @@ async def bench(
             tasks=tasks,
             ids=Numbers(),
             record=write,
-            session=ToolSession(root=folder, spill=folder.parent / "spill", reads=FileReads()),
+            session=ToolSession(
+                root=folder, spill=folder.parent / "spill", reads=reads or FileReads()
+            ),
             hooks=hooks,
             taken=note,
         )

@@ -161,13 +161,21 @@ async def test_several_places_need_replace_all(place: Place) -> None:
         ("def f():\n  return 1", "white space only:\n1\tdef f():\n2\t    return 1"),
         ("1\tdef f():", "Leave out the line numbers"),
         ("def g():", "nearest lines are:\n1\tdef f():"),
+        ("def f():\n\treturn 1", "(4 x SPACE in the file, TAB in old_string)"),
+        ("DEF F():", "upper and lower case only"),
+        ("def f():\\n    return 1", "without the backslashes"),
+        ("return 1\n\n\n", "without the line breaks"),
+        ("say(\u2019hi\u2019)", "U+0027 APOSTROPHE in the file, U+2019 RIGHT SINGLE"),
+        ("x\u00a0=\u00a01", "white space only"),
+        ("cafe\u0301", "U+00E9 LATIN SMALL LETTER E WITH ACUTE in the file"),
+        ("if a &lt; b", "not as &lt;"),
         ("caf\ufffd", "U+FFFD"),
         ("entirely different matter", "No line is like it"),
         ("", "is empty"),
     ],
 )
 async def test_a_text_that_is_not_there_is_explained(place: Place, old: str, hint: str) -> None:
-    place.put("a.py", "def f():\n    return 1\n")
+    place.put("a.py", "def f():\n    return 1\nsay('hi')\nx = 1\ncafé\nif a < b\n")
     await place.said("Read", file_path="a.py")
 
     said = await place.refused("Edit", file_path="a.py", old_string=old, new_string="x")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import stat
+
+import pytest
 
 from tests.tools.places import Place
 
@@ -57,13 +60,68 @@ async def test_windows_line_ends_and_encoding_are_kept(place: Place) -> None:
     assert marked.read_bytes() == b"\xef\xbb\xbfb\n"
 
 
-async def test_mixed_line_ends_are_written_as_given(place: Place) -> None:
+async def test_in_a_mixed_file_each_line_that_stays_keeps_its_end(place: Place) -> None:
+    path = place.put("a.txt", b"one\r\ntwo\nthree\r\nfour\n")
+    await place.said("Read", file_path="a.txt")
+
+    said = await place.said("Write", file_path="a.txt", content="zero\none\ntwo\n3\nfour\n")
+
+    assert path.read_bytes() == b"zero\r\none\r\ntwo\n3\r\nfour\n"
+    assert "mixed line ends kept" in said
+
+
+async def test_line_ends_that_are_given_are_written_as_given(place: Place) -> None:
     path = place.put("a.txt", b"a\r\nb\n")
     await place.said("Read", file_path="a.txt")
 
     await place.said("Write", file_path="a.txt", content="x\r\ny\n")
 
     assert path.read_bytes() == b"x\r\ny\n"
+
+
+async def test_a_change_of_line_ends_alone_is_told(place: Place) -> None:
+    path = place.put("a.txt", b"a\nb\n")
+    await place.said("Read", file_path="a.txt")
+
+    said = await place.said("Write", file_path="a.txt", content="a\r\nb\r\n")
+
+    assert path.read_bytes() == b"a\r\nb\r\n"
+    assert said == "Replaced a.txt (2 lines), only its line ends changed."
+
+
+async def test_the_same_content_is_not_written_again(place: Place) -> None:
+    path = place.put("a.txt", "a\n")
+    before = path.stat()
+    await place.said("Read", file_path="a.txt")
+
+    said = await place.said("Write", file_path="a.txt", content="a\n")
+
+    assert "nothing was written" in said
+    assert (path.stat().st_ino, path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+@pytest.mark.parametrize("content", ["caf\ufffd 2\n", "café 2\n"])
+async def test_what_read_could_not_show_is_not_written_back_as_damage(
+    place: Place, content: str
+) -> None:
+    """The model sees U+FFFD for bytes that are no text: to write that back would lose them."""
+    path = place.put("a.txt", b"caf\xe9\n")
+    await place.said("Read", file_path="a.txt")
+
+    said = await place.refused("Write", file_path="a.txt", content=content)
+
+    assert "byte 0xE9 at offset 3" in said
+    assert path.read_bytes() == b"caf\xe9\n"
+
+
+async def test_a_utf_32_file_is_not_taken_for_utf_16(place: Place) -> None:
+    path = place.put("a.txt", codecs.BOM_UTF32_LE + "one\n".encode("utf-32-le"))
+    before = path.read_bytes()
+    await place.call("Read", file_path="a.txt")
+
+    await place.refused("Edit", file_path="a.txt", old_string="\0", new_string="")
+
+    assert path.read_bytes() == before
 
 
 async def test_a_dangling_link_makes_its_target_and_stays_a_link(place: Place) -> None:
