@@ -10,6 +10,7 @@ from interlock.tools.edit import Edit
 from interlock.tools.glob import Glob
 from interlock.tools.grep import Grep
 from interlock.tools.kill_shell import KillShell
+from interlock.tools.multiedit import MultiEdit
 from interlock.tools.read import Read
 from interlock.tools.sleep import Sleep
 from interlock.tools.tool import Tool
@@ -30,6 +31,7 @@ def built_in(shell: ShellSettings | None = None, *, sleep: Sleep | None = None) 
         Read(),
         Write(),
         Edit(),
+        MultiEdit(),
         bash,
         BashOutput(bash.background),
         KillShell(bash.background),

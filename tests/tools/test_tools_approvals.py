@@ -54,6 +54,7 @@ class Case:
 EDIT = {"old_string": "one", "new_string": "two"}
 CASES = (
     Case(tool="Edit", file="a.txt", before="one\n", arguments=EDIT),
+    Case(tool="MultiEdit", file="a.txt", before="one\n", arguments={"edits": [EDIT]}),
     Case(tool="Write", file="a.txt", before="one\n", arguments={"content": "two\n"}),
 )
 every_tool = pytest.mark.parametrize("case", CASES, ids=lambda case: case.tool)
@@ -170,7 +171,7 @@ async def test_a_file_that_came_while_a_person_was_asked_for_a_new_one_stays(
     person = Person(lambda: void(path.write_text("theirs\n")))
 
     async with asked(folder, person) as at:
-        (result,) = await at.run(CASES[1].use())
+        (result,) = await at.run(CASES[2].use())
 
     assert result.is_error
     assert path.read_text() == "theirs\n"

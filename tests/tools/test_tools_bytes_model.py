@@ -103,6 +103,36 @@ def test_in_every_encoding_an_edit_is_a_replacement_of_text(
         assert found == (encoding.bytes(text.replace(one, other)) if accepted else data)
 
 
+EDITS = st.lists(st.tuples(TEXTS.filter(bool), TEXTS, st.booleans()), min_size=1, max_size=4)
+
+
+@given(ENCODINGS, TEXTS, EDITS, MODES)
+def test_several_edits_are_replacements_one_after_the_other_or_nothing(
+    encoding: Encoding, text: str, edits: list[tuple[str, str, bool]], mode: int
+) -> None:
+    text = _with_ends(text + "".join(old for old, _, _ in edits[:2]), "\n")
+    edits = [(_with_ends(old, "\n"), _with_ends(new, "\n"), every) for old, new, every in edits]
+    expected: str | None = text
+    for old, new, everywhere in edits:
+        if expected is not None and old not in ("", new) and old in expected:
+            once = expected.count(old) == 1
+            expected = expected.replace(old, new) if once or everywhere else None
+        else:
+            expected = None
+
+    found = _after(
+        encoding.bytes(text),
+        mode,
+        "MultiEdit",
+        edits=[
+            {"old_string": old, "new_string": new, "replace_all": everywhere}
+            for old, new, everywhere in edits
+        ],
+    )
+
+    assert found == encoding.bytes(text if expected is None else expected)
+
+
 @given(ENCODINGS, FILES, TEXTS, MODES)
 def test_a_written_file_holds_the_content_in_the_encoding_it_had(
     encoding: Encoding, data: bytes, content: str, mode: int

@@ -161,7 +161,7 @@ class Call:
         return {"notebook_path": self.path, "cell_id": "cell-0", "new_source": new}
 
 
-CALLS = (Call(tool="Edit"), Call(tool="Write"))
+CALLS = (Call(tool="Edit"), Call(tool="MultiEdit"), Call(tool="Write"))
 NOTEBOOK = b'{"cells": [{"cell_type": "raw", "source": "one"}], "nbformat": 4}'
 EVERY = CALLS
 
