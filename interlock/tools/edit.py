@@ -57,7 +57,7 @@ class Edit(FileChange):
         try:
             edited = edit.applied(source)
         except NotFound as error:
-            raise ToolError(str(error)) from error
+            raise ToolError(f"{error}{notebook_hint(path)}") from error
         times = "" if edited.count == 1 else f" in {edited.count} places"
         return Change(
             before=data,
@@ -109,3 +109,9 @@ class Replacement:
             raise ToolError(matching.too_many(view, found))
         text = source.spliced(found, self.old, self.new)
         return Edited(source=evolve(source, text=text), count=len(found))
+
+
+def notebook_hint(path: Path) -> str:
+    if path.suffix != ".ipynb":
+        return ""
+    return "\nThis is a notebook, stored as JSON: NotebookEdit changes a cell by its id."

@@ -124,6 +124,8 @@ def _end_of_line(text: str, begin: int, end: int) -> str:
     if at < 0:
         at = text.rfind("\n", 0, begin)
     if at < 0:
+        at = text.find("\n")  # within what is replaced
+    if at < 0:
         return "\n"
     return "\r\n" if at > 0 and text[at - 1] == "\r" else "\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from interlock.tools.change import Change, FileChange, bad_byte_note, existing
-from interlock.tools.edit import Edit, NotFound, Replacement
+from interlock.tools.edit import Edit, NotFound, Replacement, notebook_hint
 from interlock.tools.paths import shown
 from interlock.tools.tool import Arguments, ToolContext, ToolError
 
@@ -56,7 +56,7 @@ class MultiEdit(FileChange):
             try:
                 one = Replacement.of(edit).applied(edited)
             except ToolError as error:
-                raise ToolError(_which(number, len(edits), error)) from error
+                raise ToolError(_which(number, len(edits), error, path)) from error
             edited, places = one.source, places + one.count
         if edited.text == source.text:
             raise ToolError("The edits undo one another: nothing to change.")
@@ -72,10 +72,12 @@ class MultiEdit(FileChange):
         )
 
 
-def _which(number: int, count: int, error: ToolError) -> str:
+def _which(number: int, count: int, error: ToolError, path: Path) -> str:
     said = f"Edit {number} of {count}: {error}"
-    if isinstance(error, NotFound) and number > 1:
-        said += "\n(These are the lines as the edits before it would have left them.)"
+    if isinstance(error, NotFound):
+        said += notebook_hint(path)
+        if number > 1:
+            said += "\n(These are the lines as the edits before it would have left them.)"
     if "Nothing was changed" not in said:
         said += " Nothing was changed, by the other edits neither."
     return said

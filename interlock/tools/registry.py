@@ -11,6 +11,7 @@ from interlock.tools.glob import Glob
 from interlock.tools.grep import Grep
 from interlock.tools.kill_shell import KillShell
 from interlock.tools.multiedit import MultiEdit
+from interlock.tools.notebook_edit import NotebookEdit
 from interlock.tools.read import Read
 from interlock.tools.sleep import Sleep
 from interlock.tools.tool import Tool
@@ -32,6 +33,7 @@ def built_in(shell: ShellSettings | None = None, *, sleep: Sleep | None = None) 
         Write(),
         Edit(),
         MultiEdit(),
+        NotebookEdit(),
         bash,
         BashOutput(bash.background),
         KillShell(bash.background),

@@ -56,6 +56,12 @@ CASES = (
     Case(tool="Edit", file="a.txt", before="one\n", arguments=EDIT),
     Case(tool="MultiEdit", file="a.txt", before="one\n", arguments={"edits": [EDIT]}),
     Case(tool="Write", file="a.txt", before="one\n", arguments={"content": "two\n"}),
+    Case(
+        tool="NotebookEdit",
+        file="a.ipynb",
+        before=NOTEBOOK,
+        arguments={"cell_id": "cell-0", "new_source": "two"},
+    ),
 )
 every_tool = pytest.mark.parametrize("case", CASES, ids=lambda case: case.tool)
 

@@ -163,7 +163,7 @@ class Call:
 
 CALLS = (Call(tool="Edit"), Call(tool="MultiEdit"), Call(tool="Write"))
 NOTEBOOK = b'{"cells": [{"cell_type": "raw", "source": "one"}], "nbformat": 4}'
-EVERY = CALLS
+EVERY = (*CALLS, Call(tool="NotebookEdit", path="a.ipynb"))
 
 
 @pytest.mark.parametrize("links", [1, 2], ids=["one name", "two names"])

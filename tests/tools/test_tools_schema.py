@@ -67,7 +67,8 @@ def test_the_built_in_tools_fit_the_api() -> None:
     tools = built_in()
 
     assert list(tools) == [
-        *("Read", "Write", "Edit", "MultiEdit", "Bash", "BashOutput", "KillShell", "Glob", "Grep"),
+        *("Read", "Write", "Edit", "MultiEdit", "NotebookEdit"),
+        *("Bash", "BashOutput", "KillShell", "Glob", "Grep"),
     ]
     for tool in tools.values():
         wire = tool.wire()
