@@ -188,6 +188,16 @@ async def test_without_room_for_the_new_the_old_stays_whole(
     assert sorted(each.name for each in place.folder.iterdir()) == names
 
 
+async def test_writing_in_place_that_breaks_off_half_way_puts_the_old_back(place: Place) -> None:
+    path = place.put("a.txt", "x" * 5_000)
+    (place.folder / "b.txt").hardlink_to(path)
+
+    with room_for(2_000), pytest.raises(OSError, match="large"):
+        disk.replace(path, b"y" * 5_000, expected=b"x" * 5_000)
+
+    assert path.read_text() == "x" * 5_000
+
+
 async def test_a_new_file_without_room_is_not_made_nor_are_its_folders(place: Place) -> None:
     with room_for(100):
         await place.refused("Write", file_path="a/b/c.txt", content="y" * 9_000)
