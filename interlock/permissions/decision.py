@@ -65,5 +65,6 @@ class Question:
     writes: tuple[Path, ...] = ()
     named: tuple[Path, ...] = ()
     command: str | None = None
+    domain: str | None = None  # the host of the network that is asked; small letters
     # What a person is shown beside the arguments (a diff); made only if a person is asked.
     preview: Callable[[], Awaitable[str | None]] | None = field(default=None, eq=False)

@@ -134,6 +134,7 @@ class Performer:
             writes=touches.writes,
             named=touches.named,
             command=touches.command,
+            domain=touches.domain,
             preview=preview,
         )
 

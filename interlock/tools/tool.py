@@ -35,13 +35,14 @@ class Output:
 
 @frozen(kw_only=True)
 class Touches:
-    """What a call would read, write or run: what permissions are about. Paths are real;
+    """What a call would read, write, run or ask: what permissions are about. Paths are real;
     `named` holds them as written, made absolute, for deny rules that name a link."""
 
     reads: tuple[Path, ...] = ()
     writes: tuple[Path, ...] = ()
     named: tuple[Path, ...] = ()
     command: str | None = None
+    domain: str | None = None  # the host of the network that is asked
 
 
 def _silent(text: str) -> None:
