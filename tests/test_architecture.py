@@ -22,6 +22,8 @@ STRANGERS = {
     "prompt": {"options", "context", "children"},  # how context is told to the model
     "permissions": {"options", "summary"},
     "tools": {"permissions", "children"},  # the question and the decision, as types
+    "tools": {"permissions", "decoders"},  # the question and the decision, as types
+    "decoders": set[str](),
     "scripted": set[str](),
     "configuration": {"errors", "options", "settings"},
 }

@@ -1,28 +1,27 @@
-"""Read: lines of a text file with their numbers, or a picture."""
+"""Read: lines of a text file with their numbers, a picture, pages of a PDF, cells of a notebook.
+
+What a file is, its bytes say and not its name.
+"""
 
 from __future__ import annotations
 
-import base64
-import codecs
-import hashlib
 import os
 from functools import partial
 from pathlib import Path
 
 import anyio.to_thread
-from attrs import define, field
+from attrs import frozen
 
-from interlock.tools import disk, images
-from interlock.tools.filetext import BadByte
+from interlock.tools import disk, images, notebook_view, pdf, textlines
 from interlock.tools.paths import absolute, near, resolved
+from interlock.tools.reads import digest
 from interlock.tools.tool import Arguments, Output, Tool, ToolContext, ToolError, Touches
-from phases.world.messages import Media, Text
+from phases.world.media import is_pdf
+from phases.world.messages import Json
 
 DEFAULT_LINES = 2_000
-MAX_LINE = 2_000  # characters shown of one line
-_CHUNK = 1 << 16
-_ROOM_FOR_NOTES = 600  # characters below the cap, so that the executor has nothing to cut
 _SNIFF = 8_192  # bytes in which a NUL makes a file binary
+_ROOM_FOR_NOTES = 1_000  # characters below the cap, so that the executor has nothing to cut
 
 
 class Read(Tool):
@@ -30,11 +29,14 @@ class Read(Tool):
     description = (
         "Reads a file. Text comes with a line number and a tab in front of each line (they are"
         " not part of the file): by default the first 2000 lines, of each line the first 2000"
-        " characters. `offset` is the first line wanted, counted from 1, and `limit` how many;"
-        " use them for long files, and read a short file whole. Where lines are left out the"
-        " result says so, and how many there are.\n"
-        "PNG, JPEG, GIF and WebP pictures are shown to you as pictures. Folders, PDFs and other"
-        " binary files are refused: list a folder with Glob or `ls`.\n"
+        " characters. `offset` is the first line wanted, counted from 1, or from the end if it is"
+        " negative (-20: the last 20), and `limit` how many; use them for long files, and read a"
+        " short file whole. Where lines are left out the result says so, and how many there are.\n"
+        "Pictures are shown to you, scaled down if they are large. Of a PDF you get the text"
+        f' of at most {pdf.MOST_PAGES} pages, which `pages` chooses ("1-5"); pages without text'
+        " are shown as they are. Of a notebook (.ipynb) you get the cells with their ids and"
+        " outputs; there offset and limit count cells. Folders and other binary files are"
+        " refused: list a folder with Glob or `ls`.\n"
         "A file must be read before Edit or Write may change it. Several files are best read in"
         " one reply, in parallel calls."
     )
@@ -47,13 +49,16 @@ class Read(Tool):
             },
             "offset": {
                 "type": "integer",
-                "description": "The number of the first line to show.",
-                "minimum": 0,
+                "description": "The number of the first line to show; negative: from the end.",
             },
             "limit": {
                 "type": "integer",
                 "description": "How many lines to show at most.",
                 "minimum": 1,
+            },
+            "pages": {
+                "type": "string",
+                "description": 'The pages of a PDF: "3", "1-5" or "10-".',
             },
         },
         "required": ["file_path"],
@@ -72,29 +77,71 @@ class Read(Tool):
 
     async def run(self, arguments: Arguments, context: ToolContext) -> Output:
         path = context.path(arguments["file_path"])
+        pages = pdf.Pages.of(arguments.get("pages"))
         # A file on a dead network share would hold an interrupt up: the thread is left behind.
-        return await anyio.to_thread.run_sync(
-            partial(_read, path, arguments, context), abandon_on_cancel=True
+        found = await anyio.to_thread.run_sync(
+            partial(_looked_at, path, arguments, context), abandon_on_cancel=True
         )
+        return await _decoded(found, path, arguments, pages, context)
 
 
-def _read(path: Path, arguments: Arguments, context: ToolContext) -> Output:
+@frozen
+class _Bytes:
+    """A file that is no lines of text, whole."""
+
+    kind: str
+    data: bytes
+    notebook: Json = None
+
+
+async def _decoded(
+    found: Output | _Bytes,
+    path: Path,
+    arguments: Arguments,
+    pages: pdf.Pages,
+    context: ToolContext,
+) -> Output:
+    if isinstance(found, Output):
+        return found
+    room = context.limits.tool_output_cap - _ROOM_FOR_NOTES
+    match found.kind:
+        case "pdf":
+            blocks = await pdf.shown(found.data, str(path), pages, room)
+        case "notebook":
+            offset, limit = arguments.get("offset", 1), arguments.get("limit", DEFAULT_LINES)
+            blocks = await notebook_view.shown(
+                found.notebook, str(path), offset=offset, limit=limit, room=room
+            )
+        case _:
+            blocks = await images.shown(found.data, str(path))
+    context.reads.remember(path, digest(found.data))
+    return Output(blocks)
+
+
+def _looked_at(path: Path, arguments: Arguments, context: ToolContext) -> Output | _Bytes:
+    """The lines of a text, or all bytes of what is none. Runs in a thread."""
     try:
         with disk.opened(path) as file:
             begin = os.read(file, _SNIFF)
             os.lseek(file, 0, os.SEEK_SET)
             if not begin:
-                context.reads.remember(path, hashlib.sha256().digest())
+                context.reads.remember(path, digest(b""))
                 return Output(f"({path} exists and is empty)")
-            if images.media_type(begin) is not None:
-                return _picture(path, file, context)
+            found = _other_than_text(path, file, begin)
+            if found is not None:
+                return found
+            if arguments.get("pages") is not None:
+                raise ToolError(f"{path} is no PDF, so it has no pages: use offset and limit.")
             _refuse_binary(path, begin)
-            window = _Window(
-                first=max(1, arguments.get("offset", 1)),
-                most=arguments.get("limit", DEFAULT_LINES),
-                room=max(MAX_LINE + 20, context.limits.tool_output_cap - _ROOM_FOR_NOTES),
+            told = textlines.lines(
+                path,
+                file,
+                begin,
+                offset=arguments.get("offset", 1),
+                limit=arguments.get("limit", DEFAULT_LINES),
+                context=context,
             )
-            return _text(path, file, begin, window, context)
+            return Output(told)
     except FileNotFoundError as error:
         raise ToolError(f"{path} does not exist.{near(path)}") from error
     except NotADirectoryError as error:
@@ -103,179 +150,46 @@ def _read(path: Path, arguments: Arguments, context: ToolContext) -> Output:
         raise ToolError(f"{error}. Read shows files; use Glob or `ls` for folders.") from error
 
 
-def _refuse_binary(path: Path, begin: bytes) -> None:
-    if begin.startswith(b"%PDF-"):
-        raise ToolError(f"{path} is a PDF. Extract its text with a command such as pdftotext.")
-    if begin.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return
-    if b"\0" in begin:
-        raise ToolError(
-            f"{path} is a binary file. Look at it with a command such as `file` or `xxd | head`."
-        )
-
-
-def _picture(path: Path, file: int, context: ToolContext) -> Output:
+def _other_than_text(path: Path, file: int, begin: bytes) -> _Bytes | None:
+    if is_pdf(begin):
+        return _Bytes("pdf", _whole(path, file, "PDF"))
+    kind = images.kind_of(begin)
+    if kind is not None:
+        return _Bytes("picture", _whole(path, file, kind))
     size = os.fstat(file).st_size
-    if size > images.MAX_RAW:
+    if path.suffix == ".ipynb" and size <= disk.MAX_WHOLE:
+        data = _whole(path, file, "notebook")
+        cells = notebook_view.cells_of(data)
+        if cells is not None:
+            return _Bytes("notebook", data, cells)
+        os.lseek(file, 0, os.SEEK_SET)
+    return None
+
+
+def _whole(path: Path, file: int, kind: str) -> bytes:
+    size = os.fstat(file).st_size
+    if size > disk.MAX_WHOLE:
         raise ToolError(
-            f"{path} is a picture of {size} bytes; at most {images.MAX_RAW} can be shown. Make a"
-            " smaller copy and read that."
+            f"{path} is a {kind} of {size} bytes; at most {disk.MAX_WHOLE} can be shown. Make a"
+            " smaller one with a command and read that."
         )
-    data = b"".join(iter(partial(os.read, file, 1 << 20), b""))
-    try:
-        found = images.picture(data)
-    except images.BrokenPicture as error:
-        raise ToolError(f"{path} looks like a picture but cannot be shown: {error}.") from error
-    if found.too_wide or len(data) > images.MAX_RAW:
-        raise ToolError(
-            f"{path} is {found.width} x {found.height} pixels; at most {images.MAX_SIDE} a side"
-            " can be shown. Make a smaller copy and read that."
+    return b"".join(iter(partial(os.read, file, 1 << 20), b""))
+
+
+def _refuse_binary(path: Path, begin: bytes) -> None:
+    if textlines.marked(begin) is not None or b"\0" not in begin:
+        return
+    said = f"{path} is a binary file."
+    if _looks_like_utf_16(begin):
+        said = (
+            f"{path} looks like UTF-16 without a byte order mark, which is not guessed at. Convert"
+            f" a copy (iconv -f UTF-16LE -t UTF-8) and read that; or treat it as binary."
         )
-    context.reads.remember(path, hashlib.sha256(data).digest())
-    told = f"{path}: {found.media_type}, {found.width} x {found.height} pixels"
-    encoded = base64.b64encode(data).decode()
-    return Output((Text(told), Media("image", found.media_type, encoded)))
+    raise ToolError(f"{said} Look at it with a command such as `file` or `xxd | head`.")
 
 
-def _text(path: Path, file: int, begin: bytes, window: _Window, context: ToolContext) -> Output:
-    decoder = _Decoder.for_file(begin)
-    seen = hashlib.sha256()
-    # Beyond this no edit is possible, so the rest is neither counted nor remembered.
-    to_the_end = os.fstat(file).st_size <= disk.MAX_WHOLE
-    ended = False
-    while not ended and (to_the_end or not window.full):
-        chunk = os.read(file, _CHUNK)
-        ended = not chunk
-        seen.update(chunk)
-        window.add(decoder.text(chunk))
-    window.end(ended)
-    if ended:
-        context.reads.remember(path, seen.digest())
-    notes = [*decoder.notes(), *window.notes(path, ended)]
-    if not ended:
-        notes.append("The file is too large to be changed with Edit or Write.")
-    said = "\n".join(f"({note})" for note in notes)
-    shown = "".join(window.shown)
-    return Output(f"{shown}\n{said}" if shown and said else shown or said)
-
-
-@define
-class _Decoder:
-    """Bytes to text, piece by piece; remembers the first byte that was none."""
-
-    encoding: str
-    bom: bool
-    _decoder: codecs.IncrementalDecoder
-    _passed: int = 0  # bytes given to it
-    bad: BadByte | None = None
-
-    @classmethod
-    def for_file(cls, begin: bytes) -> _Decoder:
-        if begin.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return cls("utf-16", True, codecs.getincrementaldecoder("utf-16")())
-        if begin.startswith(codecs.BOM_UTF8):
-            return cls("utf-8", True, codecs.getincrementaldecoder("utf-8-sig")())
-        return cls("utf-8", False, codecs.getincrementaldecoder("utf-8")())
-
-    def text(self, chunk: bytes) -> str:
-        """The text of the next piece; an empty piece ends the file."""
-        before = self._decoder.getstate()
-        try:
-            text = self._decoder.decode(chunk, final=not chunk)
-        except UnicodeDecodeError as error:
-            held = len(before[0])
-            offset = self._passed - held + error.start
-            self.bad = BadByte(offset=offset, value=error.object[error.start])
-            self._decoder.setstate(before)
-            self._decoder.errors = "replace"
-            text = self._decoder.decode(chunk, final=not chunk)
-        self._passed += len(chunk)
-        return text
-
-    def notes(self) -> list[str]:
-        found = []
-        if self.encoding != "utf-8":
-            found.append("the file is UTF-16")
-        elif self.bom:
-            found.append("the file begins with a UTF-8 byte order mark")
-        if self.bad is not None:
-            found.append(
-                f"the file is not valid {self.encoding.upper()}: first at {self.bad}; such bytes"
-                " are shown as U+FFFD"
-            )
-        return found
-
-
-@define
-class _Window:
-    """The lines that are wanted, of all that pass by; holds no more than it shows."""
-
-    first: int
-    most: int
-    room: int
-    shown: list[str] = field(factory=list)
-    lines: int = 0  # whole ones that passed
-    cut: int = 0  # lines of which a part is shown
-    out_of_room: bool = False
-    _line: str = ""  # what is shown of the line under way
-    _length: int = 0  # of the line under way
-
-    @property
-    def full(self) -> bool:
-        return self.out_of_room or self.lines >= self.first - 1 + self.most
-
-    def add(self, text: str) -> None:
-        if self.full or self.lines + text.count("\n") < self.first - 1:
-            self._pass(text)
-            return
-        *whole, rest = text.split("\n")
-        for piece in whole:
-            self._extend(piece)
-            self._end_line()
-        self._extend(rest)
-
-    def end(self, reached: bool) -> None:
-        """The file's last line may have no line end."""
-        if reached and self._length:
-            self._end_line()
-
-    def notes(self, path: Path, ended: bool) -> list[str]:
-        found = []
-        if self.cut:
-            found.append(f"{self.cut} lines are longer than {MAX_LINE} characters and cut")
-        last = self.first + len(self.shown) - 1
-        total = f"of {self.lines}" if ended else "of more"
-        if not self.shown:
-            found.append(f"{path} has {self.lines} lines; there is none from {self.first} on")
-        elif not ended or last < self.lines or self.first > 1:
-            found.append(f"lines {self.first} to {last} {total}; use offset and limit for others")
-        return found
-
-    def _pass(self, text: str) -> None:
-        """Count lines that are not wanted."""
-        ends = text.count("\n")
-        self.lines += ends
-        begun = text[text.rfind("\n") + 1 :]
-        self._length = len(begun) if ends else self._length + len(begun)
-        self._line = begun[: MAX_LINE + 1] if ends else (self._line + begun)[: MAX_LINE + 1]
-
-    def _extend(self, piece: str) -> None:
-        self._length += len(piece)
-        if len(self._line) <= MAX_LINE:
-            self._line += piece[: MAX_LINE + 1 - len(self._line)]
-
-    def _end_line(self) -> None:
-        self.lines += 1
-        line, length = self._line, self._length
-        self._line, self._length = "", 0
-        if self.lines < self.first or self.lines >= self.first + self.most or self.out_of_room:
-            return
-        if length > MAX_LINE:
-            line = line[:MAX_LINE] + "..."
-        told = f"{self.lines}\t{line.removesuffix(chr(13))}\n"
-        if len(told) > self.room:
-            self.out_of_room = True
-            return
-        self.room -= len(told)
-        self.cut += length > MAX_LINE
-        self.shown.append(told)
+def _looks_like_utf_16(begin: bytes) -> bool:
+    """Whether nearly every second byte is NUL, and the others are not."""
+    half = len(begin) // 2
+    even, odd = begin[: 2 * half : 2].count(0), begin[1 : 2 * half : 2].count(0)
+    return half > 1 and max(even, odd) > 0.8 * half and min(even, odd) == 0

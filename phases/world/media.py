@@ -14,6 +14,7 @@ from attrs import frozen
 MAX_BASE64 = 5 * 1024 * 1024  # bytes; the Messages API's limit for one image
 MAX_SIDE = 8000  # pixels; the same
 MAX_RAW = MAX_BASE64 // 4 * 3
+BEST_SIDE = 1568  # pixels; the API itself scales a longer side down to this before it looks
 PDF = "application/pdf"
 _PNG = b"\x89PNG\r\n\x1a\n"
 _NO_FRAME = frozenset((0xC4, 0xC8, 0xCC))  # JPEG marks in C0..CF that carry no size

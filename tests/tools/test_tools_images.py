@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from interlock.tools.images import BrokenPicture, Picture, media_type, picture
+from phases.world.media import BrokenPicture, Picture, media_type, picture
 from tests.tools.test_tools_read import png
 
 JPEG = (
