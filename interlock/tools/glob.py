@@ -66,6 +66,7 @@ class Glob(Tool):
             folder=folder,
             end_of_record=b"\0",
             take=take,
+            progress=lambda: context.progress(f"{len(found)} found so far\n"),
         ).run()
         notes = search.told(ended, arguments["pattern"], not found)
         paths = await anyio.to_thread.run_sync(_newest_first, folder, found)

@@ -15,6 +15,8 @@ from interlock.tools.paths import absolute, near, resolved, shown
 from interlock.tools.tool import Arguments, Output, Tool, ToolContext, ToolError, Touches
 
 _DEFAULT_SHOWN = 250
+_MAX_UNSORTED = 20_000  # lines put in order here
+_MAX_FILES = 100_000  # put in order by their time
 _MAX_SHOWN = 5_000  # with head_limit 0 or a very high one; the executor caps the characters
 _MAX_COLUMNS = 500  # bytes of a line; minified files have lines of megabytes
 _NUMBER = re.compile(rb"(\d+)([:-])(.*)", re.DOTALL)
@@ -34,6 +36,7 @@ class Grep(Tool):
         " `count`.\n"
         "- `-i` ignores case. `multiline` lets a match span lines, `.` included.\n"
         "- `head_limit`: how many lines or files at most; by default 250, 0 means as many as fit."
+        " `offset` leaves out the first so many, to go on where an answer ended."
     )
     input_schema = {  # noqa: RUF012 (never changed)
         "type": "object",
@@ -56,6 +59,11 @@ class Grep(Tool):
                 "type": "integer",
                 "minimum": 0,
                 "description": "How many lines or files at most.",
+            },
+            "offset": {
+                "type": "integer",
+                "minimum": 0,
+                "description": "How many lines or files to leave out at the beginning.",
             },
             "multiline": {"type": "boolean", "description": "Let a match span lines."},
         },
@@ -83,31 +91,63 @@ class Grep(Tool):
         for name in ("pattern", "glob", "type"):
             if "\0" in arguments.get(name, ""):
                 raise ToolError(f"`{name}` cannot hold a NUL character.")
-        folder, inside = (target, "./") if target.is_dir() else (target.parent, f"./{target.name}")
         mode = arguments.get("output_mode", "files_with_matches")
+        skipped, most = arguments.get("offset", 0), _most(arguments)
+        enough = _MAX_FILES if mode == "files_with_matches" else max(_MAX_UNSORTED, skipped + most)
+        hits, ended = await self._searched(arguments, mode, target, context, enough)
+        if hits.full and mode != "files_with_matches":
+            # Ripgrep's threads say what they find in any order. Where there is so much that it
+            # cannot be put in order here, one that goes by the order has enough soon.
+            hits, ended = await self._searched(
+                arguments, mode, target, context, skipped + most + 1, "--sort=path"
+            )
+        notes = search.told(ended, arguments["pattern"], not hits.found)
+        if mode == "files_with_matches":
+            every = await anyio.to_thread.run_sync(hits.newest_first)
+        else:
+            every = hits.in_order(skipped + most + 1, numbers=arguments.get("-n", True))
+        shown_ = every[skipped : skipped + most]
+        if len(every) > skipped + most:
+            first = "first" if not skipped else f"{len(shown_)} after the first {skipped}"
+            count = f" {most}" if not skipped else ""
+            notes.append(f"Only the {first}{count} are shown; narrow the search for the rest.")
+        elif every and not shown_:
+            notes.append(f"There are {len(every)} and none after them.")
+        return Output("\n".join([*(shown_ or ["No matches found."]), *_bracketed(notes)]))
+
+    async def _searched(
+        self,
+        arguments: Arguments,
+        mode: str,
+        target: Path,
+        context: ToolContext,
+        enough: int,
+        *more: str,
+    ) -> tuple[_Hits, search.Ended]:
+        glob = arguments.get("glob") or ""
+        folder, inside = (target, "./") if target.is_dir() else (target.parent, f"./{target.name}")
         hits = _Hits(
             folder=folder,
             context=context,
-            most=_most(arguments),
-            wanted=search.pattern(arguments["glob"].removeprefix("!"))
-            if arguments.get("glob")
-            else None,
-            excluded=arguments.get("glob", "").startswith("!"),
-            numbers=arguments.get("-n", True),
+            enough=enough,
+            wanted=search.pattern(glob.removeprefix("!")) if glob else None,
+            excluded=glob.startswith("!"),
+            apart=any(arguments.get(flag) for flag in _FLAGS),
         )
-        take = {"content": hits.line, "count": hits.count}.get(mode, hits.file)
         ended = await search.Search(
-            arguments=[self._rg or search.find_rg(), *_options(arguments, mode), "--", inside],
+            arguments=[
+                self._rg or search.find_rg(),
+                *more,
+                *_options(arguments, mode),
+                "--",
+                inside,
+            ],
             folder=folder,
             end_of_record=b"\0" if mode == "files_with_matches" else b"\n",
-            take=take,
+            take=hits.take,
+            progress=lambda: context.progress(f"{hits.found} found so far\n"),
         ).run()
-        notes = search.told(ended, arguments["pattern"], not hits.found)
-        if hits.more:
-            notes.append(f"Only the first {hits.most} are shown; narrow the search for the rest.")
-        if mode == "files_with_matches":
-            await anyio.to_thread.run_sync(hits.newest_first)
-        return Output("\n".join([*(hits.told or ["No matches found."]), *_bracketed(notes)]))
+        return hits, ended
 
 
 def _bracketed(notes: list[str]) -> list[str]:
@@ -120,12 +160,12 @@ def _most(arguments: Arguments) -> int:
 
 
 def _options(arguments: Arguments, mode: str) -> list[str]:
-    # Sorted: the same search gives the same answer, whatever the threads did.
-    options = [*search.COMMON, "--null", "--with-filename", "--sort=path"]
+    options = [*search.COMMON, "--null", "--with-filename"]
     match mode:
         case "content":
             options += ["--line-number", "--no-heading", "--context-separator=--"]
             options += [f"--max-columns={_MAX_COLUMNS}", "--max-columns-preview"]
+            options.append(f"--max-count={arguments.get('offset', 0) + _most(arguments) + 1}")
             options += [
                 f"{flag}={arguments[name]}" for name, flag in _FLAGS.items() if name in arguments
             ]
@@ -160,76 +200,79 @@ def _prefilter(glob: str) -> list[str]:
 
 @define(kw_only=True)
 class _Hits:
-    """Takes ripgrep's records, leaves out what must not be seen, and words the rest."""
+    """Takes ripgrep's records in any order, and leaves out what must not be seen."""
 
     folder: Path
     context: ToolContext
-    most: int
+    enough: int  # records after which no more are taken
     wanted: Glob | None
     excluded: bool  # `wanted` says what to leave out
-    numbers: bool
-    told: list[str] = field(factory=list)
+    apart: bool  # a line stands between those of two files
     found: int = 0
-    more: bool = False
-    _paths: list[Path] = field(factory=list)
-    _asked: dict[bytes, str | None] = field(factory=dict)
+    full: bool = False
+    _files: dict[bytes, list[tuple[bool, bytes]]] = field(factory=dict)
+    _names: dict[bytes, str | None] = field(factory=dict)
     _gap: bool = False
 
-    def file(self, record: bytes) -> bool:
-        name = self._name(record)
-        if name is None or not self._room():
-            return not self.more
-        self.told.append(name)
-        self._paths.append(self.folder / os.fsdecode(record))
-        return True
-
-    def count(self, record: bytes) -> bool:
-        path, _, number = record.partition(b"\0")
-        name = self._name(path)
-        if name is None or not self._room():
-            return not self.more
-        self.told.append(f"{name}:{number.decode()}")
-        return True
-
-    def line(self, record: bytes) -> bool:
+    def take(self, record: bytes) -> bool:
+        """A record is a path, and behind a NUL a line or a count; `--` stands between lines."""
         path, nul, rest = record.partition(b"\0")
-        if not nul:
-            self._gap = bool(self.told)  # shown before the next line, if one is shown
+        if record == b"--" and not nul:
+            self._gap = True
             return True
-        name, parts = self._name(path), _NUMBER.fullmatch(rest)
-        if name is None or parts is None or not self._room():
-            return not self.more
-        if self._gap:
-            self.told.append("--")
-            self._gap = False
-        number, mark, text = parts[1].decode(), parts[2].decode(), parts[3]
-        shown_text = text.rstrip(b"\r").decode(errors="replace")
-        place = f"{name}{mark}{number}{mark}" if self.numbers else f"{name}{mark}"
-        self.told.append(f"{place}{shown_text}")
+        gap, self._gap = self._gap or (self.apart and path not in self._files), False
+        if self._name(path) is None:
+            return True
+        if self.found >= self.enough:
+            self.full = True
+            return False
+        self.found += 1
+        records = self._files.setdefault(path, [])
+        records.append((gap, rest))
         return True
 
-    def newest_first(self) -> None:
-        def key(at: int) -> tuple[float, str]:
+    def newest_first(self) -> list[str]:
+        """The names of the files."""
+
+        def key(path: bytes) -> tuple[float, bytes]:
             try:
-                return -self._paths[at].lstat().st_mtime, self.told[at]
+                return -(self.folder / os.fsdecode(path)).lstat().st_mtime, path
             except OSError:
-                return 0.0, self.told[at]
+                return 0.0, path
 
-        self.told = [self.told[at] for at in sorted(range(len(self.told)), key=key)]
+        return [self._names[path] or "" for path in sorted(self._files, key=key)]
 
-    def _room(self) -> bool:
-        self.found += 1
-        self.more = self.found > self.most
-        return not self.more
+    def in_order(self, most: int, *, numbers: bool) -> list[str]:
+        """The lines or counts, by the path of their file; the same whatever the threads did."""
+        told: list[str] = []
+        for path in sorted(self._files, key=lambda one: one.split(b"/")):
+            if len(told) >= most:
+                break
+            name = self._names[path] or ""
+            for gap, rest in self._files[path]:
+                # A gap is no hit of its own, so it goes with the line behind it.
+                told.append(
+                    f"{'--' + chr(10) if gap and told else ''}{_line(name, rest, numbers)}"
+                )
+        return told[:most]
 
     def _name(self, path: bytes) -> str | None:
         """The file as it is told, None if it is not to be seen; one answer per file."""
-        if path not in self._asked:
+        if path not in self._names:
             name = os.fsdecode(path).removeprefix("./")
             real = self.folder / name
             out = self.wanted is not None and (
                 self.wanted.matches(PurePosixPath(name).parts) is self.excluded
             )
             hidden = out or self.context.hides(real)
-            self._asked[path] = None if hidden else shown(real, self.context.cwd)
-        return self._asked[path]
+            self._names[path] = None if hidden else shown(real, self.context.cwd)
+        return self._names[path]
+
+
+def _line(name: str, rest: bytes, numbers: bool) -> str:
+    parts = _NUMBER.fullmatch(rest)
+    if parts is None:
+        return f"{name}:{rest.decode(errors='replace')}"  # a count
+    number, mark, text = parts[1].decode(), parts[2].decode(), parts[3]
+    place = f"{name}{mark}{number}{mark}" if numbers else f"{name}{mark}"
+    return place + text.rstrip(b"\r").decode(errors="replace")

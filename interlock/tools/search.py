@@ -22,6 +22,7 @@ from interlock.permissions.globs import BadPattern, Glob, compiled
 from interlock.tools.tool import ToolError
 
 TIME_LIMIT_S = 20.0  # a search that takes longer is better narrowed
+_BETWEEN_PROGRESS_S = 2.0
 _MAX_PROBLEMS = 2_000  # characters of standard error
 _MAX_RECORD = 1 << 20  # bytes; no path is longer, and lines are cut by ripgrep itself
 # Hidden files are part of a project, the inside of version control is not. `--no-require-git`:
@@ -71,6 +72,7 @@ class Search:
     take: Callable[[bytes], bool]
     time_limit: float = TIME_LIMIT_S
     stdin: int = subprocess.DEVNULL
+    progress: Callable[[], None] | None = None  # called every few seconds of a long search
     _problems: str = ""
     _rest: bytes = field(default=b"", init=False)
 
@@ -80,13 +82,16 @@ class Search:
             # Leaving the block ends the process, on a cancellation too.
             async with (
                 children.started(self.arguments, cwd=self.folder, stdin=self.stdin) as rg,
-                anyio.create_task_group() as tasks,
+                anyio.create_task_group() as watching,
             ):
-                tasks.start_soon(self._keep_problems, rg.stderr)
-                if await self._pass_on(rg.stdout):
-                    code = await rg.wait()
-                else:
-                    tasks.cancel_scope.cancel()
+                watching.start_soon(self._tell_progress)
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(self._keep_problems, rg.stderr)
+                    if await self._pass_on(rg.stdout):
+                        code = await rg.wait()
+                    else:
+                        tasks.cancel_scope.cancel()
+                watching.cancel_scope.cancel()
         return Ended(code=code, timed_out=limit.cancelled_caught, problems=self._problems.strip())
 
     async def _pass_on(self, output: IO[bytes]) -> bool:
@@ -101,6 +106,11 @@ class Search:
         while chunk := await children.read(errors):
             if len(self._problems) < _MAX_PROBLEMS:
                 self._problems += chunk.decode(errors="replace")
+
+    async def _tell_progress(self) -> None:
+        while self.progress is not None:
+            await anyio.sleep(_BETWEEN_PROGRESS_S)
+            self.progress()
 
 
 def told(ended: Ended, what: str, nothing_found: bool) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -127,6 +128,53 @@ async def test_head_limit_bounds_what_is_shown_and_says_so(place: Place) -> None
         "many.txt:1:hit\nmany.txt:2:hit\n"
         "(Only the first 2 are shown; narrow the search for the rest.)"
     )
+
+
+async def test_an_answer_can_be_gone_on_with(place: Place) -> None:
+    place.put("many.txt", "".join(f"hit {n}\n" for n in range(10)))
+    asked: dict[str, Any] = {"pattern": "hit", "path": "many.txt", "output_mode": "content"}
+
+    said = await place.said("Grep", **asked, head_limit=2, offset=4)
+    beyond = await place.said("Grep", **asked, offset=10)
+
+    assert said == (
+        "many.txt:5:hit 4\nmany.txt:6:hit 5\n"
+        "(Only the 2 after the first 4 are shown; narrow the search for the rest.)"
+    )
+    assert "There are 10 and none after them" in beyond
+
+
+@pytest.mark.parametrize("many", [3, 120], ids=["few", "more than can be put in order"])
+async def test_lines_come_by_path_whatever_the_threads_did(place: Place, many: int) -> None:
+    for n in range(many):
+        place.put(f"tree/{n:03}/a.txt", "hit\n" * 251)
+
+    said = await place.said("Grep", pattern="hit", output_mode="content", head_limit=300)
+
+    lines = [line for line in said.split("\n") if line.startswith("tree")]
+    assert len(lines) == 300
+    assert lines == [f"tree/000/a.txt:{n}:hit" for n in range(1, 252)] + [
+        f"tree/001/a.txt:{n}:hit" for n in range(1, 50)
+    ]
+
+
+async def test_the_newest_of_all_files_come_first(place: Place) -> None:
+    for n in range(300):
+        path = place.put(f"many/{n:03}.txt", "hit\n")
+        os.utime(path, (1_000_000 + n, 1_000_000 + n))
+
+    said = await place.said("Grep", pattern="hit", head_limit=2)
+
+    assert said.startswith("many/299.txt\nmany/298.txt\n(Only the first 2")
+
+
+async def test_files_are_held_apart_where_lines_around_are_shown(place: Place) -> None:
+    place.put("p.txt", "hit\n2\n")
+    place.put("q.txt", "hit\n2\n")
+
+    said = await place.said("Grep", pattern="hit", output_mode="content", **{"-A": 1})
+
+    assert said == "p.txt:1:hit\np.txt-2-2\n--\nq.txt:1:hit\nq.txt-2-2"
 
 
 async def test_a_very_long_line_is_cut(place: Place) -> None:
