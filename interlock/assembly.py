@@ -31,11 +31,13 @@ from interlock.sessions import Transcript
 from interlock.settings import Settings
 from interlock.tools import (
     FileReads,
+    Network,
     ShellSettings,
     Sleep,
     Tool,
     ToolSession,
     UnknownTool,
+    WebSettings,
     built_in,
     chosen,
     names,
@@ -172,9 +174,10 @@ def _tools(options: Options, settings: Settings, mail: Mail, clock: Clock) -> di
         environment={**os.environ, **options.environment} if options.environment else None,
         notices=mail,
     )
+    web = WebSettings(network=Network(allowed=settings.web_allow))
     try:
         # The end of a background command may arrive, so there is something to sleep for.
-        return chosen(built_in(shell, sleep=Sleep(mail, clock)), options.tools)
+        return chosen(built_in(shell, sleep=Sleep(mail, clock), web=web), options.tools)
     except UnknownTool as error:
         raise UsageError(f"{error} (--tools)") from error
 

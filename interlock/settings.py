@@ -42,6 +42,7 @@ class Settings:
     max_thinking_tokens: int | None = None  # 0: thinking is off
     bash_default_timeout_s: float = 120.0
     bash_max_timeout_s: float = 600.0
+    web_allow: frozenset[str] = frozenset()  # hosts that WebFetch may reach beside public ones
     entrypoint: str = "cli"
     debug: bool = False
 
@@ -67,6 +68,7 @@ class Settings:
             bash_default_timeout_s=default_s,
             # A default above the maximum raises it: who asks for the one means the other too.
             bash_max_timeout_s=max(default_s, read.milliseconds("BASH_MAX_TIMEOUT_MS", 600.0)),
+            web_allow=read.hosts("INTERLOCK_WEB_ALLOW"),
             entrypoint=read.text("CLAUDE_CODE_ENTRYPOINT") or "cli",
             debug=environ.get("INTERLOCK_DEBUG", "").lower() not in _OFF,
         )
@@ -178,6 +180,15 @@ class _Reader:
     def milliseconds(self, name: str, default_s: float) -> float:
         value = self.whole(name, least=1)
         return default_s if value is None else value / 1000
+
+    def hosts(self, name: str) -> frozenset[str]:
+        """Hosts as `docs.internal` or `localhost:8000`, separated by commas or blanks."""
+        hosts = (self.text(name) or "").replace(",", " ").lower().split()
+        for host in hosts:
+            if "/" in host or "*" in host or not _names_a_server(f"http://{host}"):
+                wanted = "set host names, with a port if need be: localhost:8000, docs.internal"
+                raise SettingsError(name, f"holds {_quoted(host)}", wanted)
+        return frozenset(hosts)
 
     def url(self, name: str) -> str | None:
         text = self.text(name)

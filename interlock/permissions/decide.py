@@ -130,6 +130,8 @@ class Judge:
         ]
         if outside:
             return _ask(f"{outside[0]} lies outside the working folder {self.folders[0]}")
+        if question.domain is not None:
+            return _ask(f"fetching from {question.domain} needs approval")
         if question.tool in _NETWORK or question.tool.startswith("mcp__"):
             return _ask("it reaches beyond this machine's files")
         if not question.effects:

@@ -17,6 +17,8 @@ from interlock.tools.seams import (
 from interlock.tools.shell_state import ShellState
 from interlock.tools.sleep import Arrivals, Sleep
 from interlock.tools.tool import Arguments, Output, Tool, ToolContext, ToolError, Touches
+from interlock.tools.web.addresses import Network
+from interlock.tools.web.fetch import WebSettings
 
 __all__ = [
     "After",
@@ -26,6 +28,7 @@ __all__ = [
     "Before",
     "Confinement",
     "FileReads",
+    "Network",
     "NoHooks",
     "Notices",
     "Output",
@@ -41,6 +44,7 @@ __all__ = [
     "ToolSession",
     "Touches",
     "UnknownTool",
+    "WebSettings",
     "built_in",
     "chosen",
     "names",

@@ -15,6 +15,7 @@ from interlock.tools.notebook_edit import NotebookEdit
 from interlock.tools.read import Read
 from interlock.tools.sleep import Sleep
 from interlock.tools.tool import Tool
+from interlock.tools.web.fetch import WebFetch, WebSettings
 from interlock.tools.write import Write
 
 
@@ -22,7 +23,12 @@ class UnknownTool(ValueError):
     """A name that no tool has."""
 
 
-def built_in(shell: ShellSettings | None = None, *, sleep: Sleep | None = None) -> dict[str, Tool]:
+def built_in(
+    shell: ShellSettings | None = None,
+    *,
+    sleep: Sleep | None = None,
+    web: WebSettings | None = None,
+) -> dict[str, Tool]:
     """A fresh set for one session, which must close them.
 
     `sleep` is among them only where something can arrive: to wait for nothing helps nobody.
@@ -39,6 +45,7 @@ def built_in(shell: ShellSettings | None = None, *, sleep: Sleep | None = None) 
         KillShell(bash.background),
         Glob(),
         Grep(),
+        WebFetch(web),
     ]
     if sleep is not None:
         tools.append(sleep)
