@@ -46,6 +46,7 @@ from interlock.summary import ModelUse, RunSummary
 from interlock.table import LOOP
 from interlock.tally import Tally
 from interlock.tools import (
+    TodoList,
     Tool,
     ToolExecutor,
     ToolSession,
@@ -87,6 +88,7 @@ class Agent:
     _ledger: Ledger
     _gate: Gate
     _built: Mapping[str, Tool]
+    _todos: TodoList
     _tool_session: ToolSession
     _transcript: Transcript
     _fixed_tokens: int
@@ -158,6 +160,7 @@ class Agent:
         counted = Tally(show, self._cooldown)
         self._warn(counted)
         self._transcript.show = self.waiting.show = self._window.autocompact.show = counted
+        self._todos.show = counted
         inbox = self._inbox()
         loop = self._loop(inbox.said(text), typed)
         path = self.paths.trace(run_id)

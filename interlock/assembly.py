@@ -20,20 +20,25 @@ from interlock.cooldown import CoolDown
 from interlock.errors import UsageError
 from interlock.home import SessionPaths
 from interlock.inbox import Mail, PrefetchSource, Waiting
+from interlock.kept import OpenTodos
 from interlock.ledger import Ledger
 from interlock.model import AnthropicModel, preload
 from interlock.model.prices import facts
 from interlock.options import Options
 from interlock.permissions import Asker, Gate
 from interlock.permissions.explain import judge_of
+from interlock.planning import Planning
 from interlock.prompt import environment_block, system_blocks
 from interlock.sessions import Transcript
 from interlock.settings import Settings
 from interlock.tools import (
     FileReads,
     Network,
+    Person,
+    PlanMode,
     ShellSettings,
     Sleep,
+    TodoList,
     Tool,
     ToolSession,
     UnknownTool,
@@ -57,11 +62,13 @@ async def open_agent(
     settings: Settings,
     *,
     asker: Asker,
+    person: Person | None = None,
     clock: Clock | None = None,
     prefetches: Sequence[PrefetchSource] = (),
 ) -> AsyncIterator[Agent]:
     """Build an agent; closing it ends every process and connection it opened.
 
+    `person` answers what the model asks; without one it is told that nobody can.
     `clock` takes the place of the real one: for tests, where nobody wants to wait. `prefetches`
     are asked with each prompt, beside its first request.
 
@@ -75,8 +82,17 @@ async def open_agent(
     paths = SessionPaths.of(settings.home, cwd, session_id)
     judge = judge_of(options)
     async with AsyncExitStack() as stack:
-        waiting, reads = Waiting(ids), FileReads()
-        tools = _tools(options, settings, Mail(waiting), clock)
+        waiting, reads, todos = Waiting(ids), FileReads(), TodoList()
+        gate = Gate(judge, asker)
+        tools = _tools(
+            options,
+            settings,
+            Mail(waiting),
+            clock,
+            todos=todos,
+            plan=Planning(gate),
+            person=person,
+        )
         for tool in tools.values():
             stack.callback(tool.close)
         system = system_blocks(options, await environment_block(cwd, now=time.time()))
@@ -98,8 +114,9 @@ async def open_agent(
             options=options,
             settings=settings,
             ledger=ledger,
-            gate=Gate(judge, asker),
+            gate=gate,
             built=tools,
+            todos=todos,
             tool_session=ToolSession(root=cwd, spill=paths.tool_results, reads=reads),
             transcript=transcript,
             fixed_tokens=_fixed_tokens((*system, notes or ""), specs),
@@ -112,6 +129,7 @@ async def open_agent(
                 settings=settings,
                 clock=clock,
                 ids=ids,
+                keepsakes=(OpenTodos(todos),),
             ),
             prefetches=tuple(prefetches),
             strange_rules=judge.rules.strangers(names()),
@@ -166,7 +184,16 @@ def _fixed_tokens(system: tuple[str, ...], specs: tuple[Mapping[str, Json], ...]
     return round(size / BYTES_PER_TOKEN)
 
 
-def _tools(options: Options, settings: Settings, mail: Mail, clock: Clock) -> dict[str, Tool]:
+def _tools(
+    options: Options,
+    settings: Settings,
+    mail: Mail,
+    clock: Clock,
+    *,
+    todos: TodoList,
+    plan: PlanMode,
+    person: Person | None,
+) -> dict[str, Tool]:
     """The tools on offer. Raises UsageError for a name that no tool has."""
     shell = ShellSettings(
         default_timeout=settings.bash_default_timeout_s,
@@ -176,8 +203,16 @@ def _tools(options: Options, settings: Settings, mail: Mail, clock: Clock) -> di
     )
     web = WebSettings(network=Network(allowed=settings.web_allow))
     try:
-        # The end of a background command may arrive, so there is something to sleep for.
-        return chosen(built_in(shell, sleep=Sleep(mail, clock), web=web), options.tools)
+        built = built_in(
+            shell,
+            # The end of a background command may arrive, so there is something to sleep for.
+            sleep=Sleep(mail, clock),
+            web=web,
+            todos=todos,
+            plan=plan,
+            person=person,
+        )
+        return chosen(built, options.tools)
     except UnknownTool as error:
         raise UsageError(f"{error} (--tools)") from error
 

@@ -18,6 +18,7 @@ from typing import Protocol
 from attrs import frozen
 
 from interlock.cli import stdin
+from interlock.cli.choosing import person_or_nobody
 from interlock.cli.flags import words_of
 from interlock.cli.logs import configure
 from interlock.cli.main import PIPE_CLOSED, complain
@@ -35,6 +36,7 @@ from interlock.options import Options, PermissionMode
 from interlock.permissions import Asker, BadRule, NobodyAsks, terminal_or_nobody
 from interlock.settings import Settings
 from interlock.summary import RunSummary
+from interlock.tools.ask_user import Person
 from phases.world.updates import Show
 
 
@@ -51,7 +53,7 @@ class Opener(Protocol):
     """Builds an agent: `interlock.assembly.open_agent`, or a fake of it."""
 
     def __call__(
-        self, options: Options, settings: Settings, *, asker: Asker
+        self, options: Options, settings: Settings, *, asker: Asker, person: Person | None
     ) -> AbstractAsyncContextManager[Agent]: ...
 
 
@@ -185,7 +187,8 @@ def _prompt(asked: argparse.Namespace) -> str:
 async def _session(job: Job, opener: Opener, output: Output, signals: Signals) -> RunSummary:
     interrupt = InterruptSignal()
     asker = terminal_or_nobody(interrupt) if job.ask else NobodyAsks()
-    opened = opener(job.options, job.settings, asker=asker)
+    person = person_or_nobody(interrupt) if job.ask else None
+    opened = opener(job.options, job.settings, asker=asker, person=person)
     async with opened as agent:
 
         def stop() -> None:

@@ -25,12 +25,15 @@ from phases.world.updates import (
     Recorded,
     Retrying,
     TextArrived,
+    Todo,
+    TodosChanged,
     ToolProgress,
     ToolRunning,
     ToolStarted,
     Update,
 )
 
+_TODO_MARKS = {"completed": "☒", "in_progress": "▸", "pending": "☐"}
 _WIDTH = 160  # characters of a call or a result that is mentioned in passing
 
 
@@ -122,6 +125,9 @@ class Live:
             case Recorded(message) if message.kind is Kind.RESULT:
                 for line in _results(message):
                     self._line(line)
+            case TodosChanged(todos):
+                for todo in todos:
+                    self._line(f"  {_TODO_MARKS[todo.status]} {_todo(todo)}")
             case Compaction(_, before, after):
                 self._line(f"◌ history summarised: {before:,} tokens to {after:,}")
             case Notice(_, text):
@@ -156,6 +162,10 @@ def _results(message: Message) -> list[str]:
             more = f" (+{len(lines) - 1} lines)" if len(lines) > 1 else ""
             found.append(f"  {'✗' if block.is_error else '└'} {_short(lines[0])}{more}")
     return found
+
+
+def _todo(todo: Todo) -> str:
+    return _short(todo.active_form if todo.status == "in_progress" else todo.content)
 
 
 def _short(text: str) -> str:

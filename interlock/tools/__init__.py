@@ -1,8 +1,10 @@
 """The tools a model can call, and the executor that runs their calls."""
 
+from interlock.tools.ask_user import NobodyThere, Person, UserAnswer, UserQuestion
 from interlock.tools.bash import Bash, ShellSettings
 from interlock.tools.executor import ToolExecutor
 from interlock.tools.perform import ToolSession
+from interlock.tools.plan import PlanMode
 from interlock.tools.reads import FileReads
 from interlock.tools.registry import UnknownTool, built_in, chosen, names
 from interlock.tools.seams import (
@@ -16,6 +18,7 @@ from interlock.tools.seams import (
 )
 from interlock.tools.shell_state import ShellState
 from interlock.tools.sleep import Arrivals, Sleep
+from interlock.tools.todo import TodoList
 from interlock.tools.tool import Arguments, Output, Tool, ToolContext, ToolError, Touches
 from interlock.tools.web.addresses import Network
 from interlock.tools.web.fetch import WebSettings
@@ -30,12 +33,16 @@ __all__ = [
     "FileReads",
     "Network",
     "NoHooks",
+    "NobodyThere",
     "Notices",
     "Output",
     "Permissions",
+    "Person",
+    "PlanMode",
     "ShellSettings",
     "ShellState",
     "Sleep",
+    "TodoList",
     "Tool",
     "ToolContext",
     "ToolError",
@@ -44,6 +51,8 @@ __all__ = [
     "ToolSession",
     "Touches",
     "UnknownTool",
+    "UserAnswer",
+    "UserQuestion",
     "WebSettings",
     "built_in",
     "chosen",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from interlock.tools.ask_user import AskUserQuestion, Person
 from interlock.tools.bash import Bash, ShellSettings
 from interlock.tools.bash_output import BashOutput
 from interlock.tools.edit import Edit
@@ -12,8 +13,10 @@ from interlock.tools.grep import Grep
 from interlock.tools.kill_shell import KillShell
 from interlock.tools.multiedit import MultiEdit
 from interlock.tools.notebook_edit import NotebookEdit
+from interlock.tools.plan import EnterPlanMode, ExitPlanMode, PlanMode
 from interlock.tools.read import Read
 from interlock.tools.sleep import Sleep
+from interlock.tools.todo import TodoList, TodoWrite
 from interlock.tools.tool import Tool
 from interlock.tools.web.fetch import WebFetch, WebSettings
 from interlock.tools.write import Write
@@ -28,10 +31,14 @@ def built_in(
     *,
     sleep: Sleep | None = None,
     web: WebSettings | None = None,
+    todos: TodoList | None = None,
+    plan: PlanMode | None = None,
+    person: Person | None = None,
 ) -> dict[str, Tool]:
     """A fresh set for one session, which must close them.
 
-    `sleep` is among them only where something can arrive: to wait for nothing helps nobody.
+    `sleep` is among them only where something can arrive, the tools of `plan` only where a mode
+    can be changed: what helps nobody is not on offer.
     """
     bash = Bash(shell)
     tools: list[Tool] = [
@@ -46,7 +53,11 @@ def built_in(
         Glob(),
         Grep(),
         WebFetch(web),
+        TodoWrite(todos),
+        AskUserQuestion(person),
     ]
+    if plan is not None:
+        tools += [EnterPlanMode(plan), ExitPlanMode(plan)]
     if sleep is not None:
         tools.append(sleep)
     return {tool.name: tool for tool in tools}
@@ -54,7 +65,7 @@ def built_in(
 
 def names() -> frozenset[str]:
     """Every tool there is, also those that are not always on offer."""
-    return frozenset((*built_in(), Sleep.name))
+    return frozenset((*built_in(), EnterPlanMode.name, ExitPlanMode.name, Sleep.name))
 
 
 def chosen(tools: dict[str, Tool], names: Iterable[str] | None) -> dict[str, Tool]:

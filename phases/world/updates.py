@@ -92,6 +92,22 @@ class ToolProgress:
     text: str
 
 
+@frozen(kw_only=True)
+class Todo:
+    """One thing to do; `status` is pending, in_progress or completed."""
+
+    content: str
+    status: str
+    active_form: str  # what is being done, while it is
+
+
+@frozen
+class TodosChanged:
+    """The list of what is to be done, whole, as it is now."""
+
+    todos: tuple[Todo, ...]
+
+
 @frozen
 class ToolRunning:
     """A sign of life of a call that runs long, told again and again, whether it prints or not."""
@@ -141,6 +157,7 @@ Update = (
     | ToolStarted
     | ToolProgress
     | ToolRunning
+    | TodosChanged
     | QueueChanged
     | Notice
     | Ended

@@ -26,6 +26,7 @@ from interlock.permissions import Asker
 from interlock.sessions import Transcript
 from interlock.settings import Settings
 from interlock.summary import Denial, ModelUse, RunSummary
+from interlock.tools import Person
 from phases.world.failures import Failure, FailureKind
 from phases.world.messages import Kind, Message, Origin, Text, ToolResult, ToolUse, derived_id
 from phases.world.updates import (
@@ -192,7 +193,7 @@ class FakeAgent:
 
 @asynccontextmanager
 async def open_fake(
-    options: Options, settings: Settings, *, asker: Asker
+    options: Options, settings: Settings, *, asker: Asker, person: Person | None
 ) -> AsyncIterator[FakeAgent]:
     if settings.api_key is None:
         raise UsageError("no API key: set ANTHROPIC_API_KEY")

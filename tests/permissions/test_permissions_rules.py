@@ -35,7 +35,7 @@ def test_a_rule_that_cannot_be_read_is_refused_at_the_start(text: str) -> None:
 def test_words_that_name_no_tool_are_found_each_once() -> None:
     rules = Rules.parse(
         allow=["Read", "then run Bash please", "mcp__git__log", "Sleep"],
-        deny=["Bash(rm:*)", "WebFetch(domain:x)", "please"],
+        deny=["Bash(rm:*)", "Fetch(domain:x)", "please"],
     )
 
-    assert rules.strangers(names()) == ("then", "run", "please", "WebFetch")
+    assert rules.strangers(names()) == ("then", "run", "please", "Fetch")

@@ -1,0 +1,102 @@
+"""A person at the terminal answers the model's questions: numbers, or words of their own."""
+
+from __future__ import annotations
+
+import os
+import re
+import termios
+from collections.abc import Sequence
+
+import anyio
+from attrs import frozen
+
+from interlock.permissions.ask import visible
+from interlock.tools.ask_user import NobodyThere, Person, UserAnswer, UserQuestion
+from phases.world.ports import Interrupt
+
+_NUMBERS = re.compile(r"\s*\d+(?:[\s,]+\d+)*\s*")
+
+
+@frozen(kw_only=True)
+class TerminalPerson:
+    """Asks at /dev/tty, as permissions do: standard input may be a pipe."""
+
+    interrupt: Interrupt
+    path: str = "/dev/tty"
+
+    async def answer(self, questions: Sequence[UserQuestion]) -> Sequence[UserAnswer] | None:
+        try:
+            terminal = os.open(self.path, os.O_RDWR | os.O_NOCTTY)
+        except OSError:
+            return None
+        answers: list[UserAnswer] = []
+        try:
+            with self.interrupt.scope():
+                # Keys pressed before the question stood there are no answer to it.
+                termios.tcflush(terminal, termios.TCIFLUSH)
+                for question in questions:
+                    said = await _asked(terminal, question)
+                    if said is None:
+                        break
+                    answers.append(said)
+        except OSError:
+            pass  # the terminal went away: what was answered until then counts
+        finally:
+            os.close(terminal)
+        return [*answers, *[UserAnswer()] * (len(questions) - len(answers))]
+
+
+def person_or_nobody(interrupt: Interrupt) -> Person:
+    """The person at the terminal, if there is a terminal."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return NobodyThere()
+    return TerminalPerson(interrupt=interrupt)
+
+
+async def _asked(terminal: int, question: UserQuestion) -> UserAnswer | None:
+    """The answer to one question; None if the terminal closed."""
+    _say(terminal, _shown(question))
+    while True:
+        several = "numbers" if question.several else "a number"
+        _say(terminal, f"  {several}, or an answer in your own words > ")
+        line = await _line(terminal)
+        if line is None:
+            return None
+        if not line.strip():
+            continue
+        if not _NUMBERS.fullmatch(line):
+            return UserAnswer(words=line.strip())
+        numbers = list(dict.fromkeys(int(number) for number in re.findall(r"\d+", line)))
+        fit = all(1 <= number <= len(question.options) for number in numbers)
+        if fit and (question.several or len(numbers) == 1):
+            return UserAnswer(chosen=tuple(question.options[n - 1].label for n in numbers))
+        _say(terminal, f"  1 to {len(question.options)}{'' if question.several else ', one'}\n")
+
+
+def _shown(question: UserQuestion) -> str:
+    lines = ["", f"[{question.header}] {question.question}"]
+    for number, option in enumerate(question.options, 1):
+        told = f": {option.description}" if option.description else ""
+        lines.append(f"  {number}  {option.label}{told}")
+    # What a model wrote must not repaint the screen.
+    return "\n".join(visible(line) for line in lines) + "\n"
+
+
+async def _line(terminal: int) -> str | None:
+    """One line; waits without holding a thread, so that an interrupt breaks it."""
+    got = b""
+    while not got.endswith(b"\n"):
+        await anyio.wait_readable(terminal)
+        chunk = os.read(terminal, 4096)
+        if not chunk:
+            return None
+        got += chunk
+    return got.decode(errors="replace")
+
+
+def _say(terminal: int, text: str) -> None:
+    left = text.encode(errors="replace")
+    while left:
+        left = left[os.write(terminal, left) :]
