@@ -33,6 +33,7 @@ from interlock.sessions import Transcript
 from interlock.settings import Settings
 from interlock.tools import (
     FileReads,
+    NameTaken,
     Network,
     Person,
     PlanMode,
@@ -46,6 +47,7 @@ from interlock.tools import (
     built_in,
     chosen,
     names,
+    with_own,
 )
 from interlock.window import Window
 from interlock.world import RandomIds, RealClock
@@ -63,11 +65,13 @@ async def open_agent(
     *,
     asker: Asker,
     person: Person | None = None,
+    tools: Sequence[Tool] = (),
     clock: Clock | None = None,
     prefetches: Sequence[PrefetchSource] = (),
 ) -> AsyncIterator[Agent]:
     """Build an agent; closing it ends every process and connection it opened.
 
+    `tools` are the caller's own, beside the built-in ones: functions with `@tool`, say.
     `person` answers what the model asks; without one it is told that nobody can.
     `clock` takes the place of the real one: for tests, where nobody wants to wait. `prefetches`
     are asked with each prompt, beside its first request.
@@ -84,7 +88,7 @@ async def open_agent(
     async with AsyncExitStack() as stack:
         waiting, reads, todos = Waiting(ids), FileReads(), TodoList()
         gate = Gate(judge, asker)
-        tools = _tools(
+        offered = _tools(
             options,
             settings,
             Mail(waiting),
@@ -92,11 +96,12 @@ async def open_agent(
             todos=todos,
             plan=Planning(gate),
             person=person,
+            own=tools,
         )
-        for tool in tools.values():
+        for tool in offered.values():
             stack.callback(tool.close)
         system = system_blocks(options, await environment_block(cwd, now=time.time()))
-        specs = tuple(tool.wire() for tool in tools.values())
+        specs = tuple(tool.wire() for tool in offered.values())
         notes = user_context({PROJECT: memory.told(memory.found(cwd, settings.home))})
         adapter = _adapter(options, settings, system, specs, clock, notes)
         helpers = {"summary": captioner(settings, clock)} if settings.small_model else {}
@@ -115,7 +120,7 @@ async def open_agent(
             settings=settings,
             ledger=ledger,
             gate=gate,
-            built=tools,
+            built=offered,
             todos=todos,
             tool_session=ToolSession(root=cwd, spill=paths.tool_results, reads=reads),
             transcript=transcript,
@@ -132,7 +137,7 @@ async def open_agent(
                 keepsakes=(OpenTodos(todos),),
             ),
             prefetches=tuple(prefetches),
-            strange_rules=judge.rules.strangers(names()),
+            strange_rules=judge.rules.strangers((*names(), *offered)),
             clock=clock,
         )
 
@@ -193,6 +198,7 @@ def _tools(
     todos: TodoList,
     plan: PlanMode,
     person: Person | None,
+    own: Sequence[Tool],
 ) -> dict[str, Tool]:
     """The tools on offer. Raises UsageError for a name that no tool has."""
     shell = ShellSettings(
@@ -212,9 +218,11 @@ def _tools(
             plan=plan,
             person=person,
         )
-        return chosen(built, options.tools)
+        return chosen(with_own(built, own), options.tools)
     except UnknownTool as error:
         raise UsageError(f"{error} (--tools)") from error
+    except NameTaken as error:
+        raise UsageError(str(error)) from error
 
 
 def _insist_on_what_it_needs(options: Options, settings: Settings, cwd: Path, model: str) -> None:

@@ -2,11 +2,12 @@
 
 from interlock.tools.ask_user import NobodyThere, Person, UserAnswer, UserQuestion
 from interlock.tools.bash import Bash, ShellSettings
+from interlock.tools.decorate import BadTool, FunctionTool, tool
 from interlock.tools.executor import ToolExecutor
 from interlock.tools.perform import ToolSession
 from interlock.tools.plan import PlanMode
 from interlock.tools.reads import FileReads
-from interlock.tools.registry import UnknownTool, built_in, chosen, names
+from interlock.tools.registry import NameTaken, UnknownTool, built_in, chosen, names, with_own
 from interlock.tools.seams import (
     After,
     Before,
@@ -27,10 +28,13 @@ __all__ = [
     "After",
     "Arguments",
     "Arrivals",
+    "BadTool",
     "Bash",
     "Before",
     "Confinement",
     "FileReads",
+    "FunctionTool",
+    "NameTaken",
     "Network",
     "NoHooks",
     "NobodyThere",
@@ -57,4 +61,6 @@ __all__ = [
     "built_in",
     "chosen",
     "names",
+    "tool",
+    "with_own",
 ]

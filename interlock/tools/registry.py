@@ -26,6 +26,10 @@ class UnknownTool(ValueError):
     """A name that no tool has."""
 
 
+class NameTaken(ValueError):
+    """Two tools of one name."""
+
+
 def built_in(
     shell: ShellSettings | None = None,
     *,
@@ -61,6 +65,17 @@ def built_in(
     if sleep is not None:
         tools.append(sleep)
     return {tool.name: tool for tool in tools}
+
+
+def with_own(built: dict[str, Tool], own: Iterable[Tool]) -> dict[str, Tool]:
+    """The built-in tools and a caller's own. A built-in one cannot be taken over by its name:
+    rules and people know what it does."""
+    found = dict(built)
+    for tool in own:
+        if tool.name in found or tool.name in names():
+            raise NameTaken(f"a tool of your own cannot be called {tool.name}: there is one")
+        found[tool.name] = tool
+    return found
 
 
 def names() -> frozenset[str]:
