@@ -24,7 +24,7 @@ def read(data: bytes, ask: Mapping[str, Any]) -> Answer:
     except DependencyError as error:
         raise Unreadable("it is encrypted in a way that cannot be read here") from error
     except PyPdfError as error:
-        raise Unreadable(f"it is no PDF that can be read ({error})") from error
+        raise Unreadable(f"it is damaged, or no PDF at all ({error})") from error
     except Exception as error:  # a parser of other people's bytes: anything may come
         raise Unreadable(f"it is damaged ({type(error).__name__}: {error})") from error
 

@@ -20,6 +20,7 @@ from interlock.permissions import Asker, NobodyAsks
 from interlock.scripted import Reply, ScriptedServer, SentRequest, stream
 from interlock.settings import Settings
 from interlock.summary import RunSummary
+from interlock.tools import Tool
 from phases.world.messages import Message
 from phases.world.ports import Clock
 from phases.world.updates import Recorded, TextArrived, Update
@@ -96,6 +97,7 @@ class Room:
         asker: Asker | None = None,
         clock: Clock | None = None,
         environ: Mapping[str, str] | None = None,
+        tools: Sequence[Tool] = (),
     ) -> AsyncIterator[Agent]:
         """An agent that may do everything, unless `options` say otherwise."""
         allowed = Options(permission_mode=PermissionMode.BYPASS_PERMISSIONS, model=MODEL)
@@ -111,6 +113,7 @@ class Room:
             Settings.of(given),
             asker=asker or NobodyAsks(),
             clock=clock,
+            tools=tools,
         )
         async with opened as agent:
             yield agent

@@ -140,3 +140,15 @@ def test_each_feature_is_a_switch() -> None:
 def test_a_switch_that_is_neither_on_nor_off_is_refused() -> None:
     with pytest.raises(SettingsError, match="INTERLOCK_SNIP is 'maybe'; set on or off"):
         Settings.of({"INTERLOCK_SNIP": "maybe"})
+
+
+def test_hosts_that_may_be_fetched_from_are_named() -> None:
+    settings = Settings.of({"INTERLOCK_WEB_ALLOW": "localhost:8000, Docs.internal [::1]:80"})
+
+    assert settings.web_allow == {"localhost:8000", "docs.internal", "[::1]:80"}
+
+
+@pytest.mark.parametrize("value", ["http://localhost", "*.internal", "localhost:x"])
+def test_a_host_that_is_none_is_refused(value: str) -> None:
+    with pytest.raises(SettingsError, match=r"INTERLOCK_WEB_ALLOW holds .*set host names"):
+        Settings.of({"INTERLOCK_WEB_ALLOW": value})
