@@ -71,14 +71,9 @@ async def test_one_that_is_killed_is_told_as_a_crash() -> None:
     assert problems == ["the program that decodes it crashed on it"]
 
 
-async def test_a_file_that_wants_too_much_memory_is_refused() -> None:
-    wide = made("RGB", (9_990, 10_000), "TIFF", compression="tiff_deflate")
-
-    shown = await decoded(Decoder.PICTURE, wide, PICTURE)
-    with pytest.raises(Undecodable, match="too much to decode"):
+async def test_a_picture_that_wants_too_much_memory_is_refused() -> None:
+    with pytest.raises(Undecodable, match="20000 x 20000 pixels, which is too much to decode"):
         await decoded(Decoder.PICTURE, made("1", (20_000, 20_000), "PNG"), PICTURE)
-
-    assert shown.facts["width"] == 9_990
 
 
 async def test_it_gets_nothing_of_our_environment(monkeypatch: pytest.MonkeyPatch) -> None:
