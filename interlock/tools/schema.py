@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
+
 Json = Any
 
 
@@ -71,7 +73,7 @@ def _value(value: Json, schema: Mapping[str, Json], place: str, problems: list[s
 
 
 def _kindly(value: Json, wanted: list[str]) -> Json:
-    """ "10" for 10, "true" for True, 10.0 for 10: what was meant is beyond doubt."""
+    """ "10" for 10, "true" for True, "[1]" for [1]: what was meant is beyond doubt."""
     if isinstance(value, float) and "integer" in wanted and value.is_integer():
         return int(value)
     if not isinstance(value, str) or "string" in wanted:
@@ -84,6 +86,8 @@ def _kindly(value: Json, wanted: list[str]) -> Json:
             return int(text)
         if "number" in wanted:
             return float(text)
+        if text[:1] in ("[", "{") and {"array", "object"} & set(wanted):
+            return orjson.loads(text)
     except ValueError:
         pass
     return value
