@@ -21,8 +21,7 @@ STRANGERS = {
     "memory": set[str](),
     "prompt": {"options", "context", "children"},  # how context is told to the model
     "permissions": {"options", "summary"},
-    "tools": {"permissions", "children"},  # the question and the decision, as types
-    "tools": {"permissions", "decoders"},  # the question and the decision, as types
+    "tools": {"permissions", "children", "decoders"},  # the question and the decision, as types
     "decoders": set[str](),
     "scripted": set[str](),
     "configuration": {"errors", "options", "settings"},
