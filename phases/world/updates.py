@@ -127,6 +127,28 @@ class QueueChanged:
     stage: str
 
 
+@frozen(kw_only=True)
+class HookStarted:
+    """A command that is registered for this event begins; `name` says for what of it."""
+
+    id: str
+    event: str
+    name: str
+
+
+@frozen(kw_only=True)
+class HookEnded:
+    """It is over: `outcome` is success, error or cancelled."""
+
+    id: str
+    event: str
+    name: str
+    outcome: str
+    stdout: str
+    stderr: str
+    exit_code: int | None  # None: it was ended, or never began
+
+
 @frozen
 class Notice:
     """One line for the person at the terminal; `level` is info, warning or error."""
@@ -159,6 +181,8 @@ Update = (
     | ToolRunning
     | TodosChanged
     | QueueChanged
+    | HookStarted
+    | HookEnded
     | Notice
     | Ended
 )

@@ -1,0 +1,91 @@
+"""A hook as data: for which event, for what of it, what is run, and what if that breaks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from attrs import evolve, frozen
+
+from interlock.hooks.events import FACTS, Effect, Event, OnFailure
+
+# Given what a command gets on stdin; returns what a command would print, or None for no opinion.
+# A plain function runs in a thread of its own, which a time limit can leave but not end.
+HookFunction = Callable[
+    [Mapping[str, Any]], Mapping[str, Any] | Awaitable[Mapping[str, Any] | None] | None
+]
+
+_EXACT = re.compile(r"[\w|, -]*", re.ASCII)
+_SHOWN = 80  # characters of a command in a message
+
+
+class BadMatcher(ValueError):
+    """A matcher that is no regular expression."""
+
+
+@frozen
+class Matcher:
+    """What of an event a hook is for. Empty or `*`: all of it. Letters, digits, `_`, `-` with
+    `|` or commas between: these names. Anything else: a regular expression, found anywhere."""
+
+    text: str = ""
+
+    def __attrs_post_init__(self) -> None:
+        try:
+            self._pattern()
+        except (re.error, RecursionError, OverflowError) as error:
+            raise BadMatcher(str(error)) from error
+
+    def holds(self, subject: str | None) -> bool:
+        """Whether it is for this; `subject` None stands for an event that has nothing to match."""
+        if subject is None or self.text in ("", "*"):
+            return True
+        if _EXACT.fullmatch(self.text):
+            names = (name.strip() for name in re.split(r"[|,]", self.text))
+            return subject in {name for name in names if name}
+        return self._pattern().search(subject) is not None
+
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile("" if self.text in ("", "*") else self.text)
+
+
+@frozen(kw_only=True)
+class Hook:
+    """One hook. `run` is a shell command, or a function."""
+
+    event: Event
+    matcher: Matcher = Matcher()
+    run: str | HookFunction
+    timeout: float
+    on_failure: OnFailure
+    origin: str  # where it stands: a file and the place in it
+
+    @property
+    def name(self) -> str:
+        if not isinstance(self.run, str):
+            return getattr(self.run, "__qualname__", type(self.run).__name__)
+        line = " ".join(self.run.split())
+        return line if len(line) <= _SHOWN else line[:_SHOWN] + "..."
+
+    @property
+    def if_broken(self) -> Effect:
+        return FACTS[self.event].broken[self.on_failure]
+
+
+@frozen(kw_only=True)
+class HookMatcher:
+    """Registers Python functions, as the settings register commands."""
+
+    event: Event | str
+    hooks: Sequence[HookFunction]
+    matcher: str | None = None
+    timeout: float | None = None  # seconds; None: as the event has it
+    on_failure: OnFailure | str | None = None
+
+
+def strictest(hooks: Sequence[Hook]) -> Hook:
+    """The first of several entries that run the same thing, with the least yielding failure."""
+    order = list(Effect)
+    worst = max(hooks, key=lambda hook: order.index(hook.if_broken))
+    return evolve(hooks[0], on_failure=worst.on_failure)
