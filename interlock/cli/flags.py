@@ -68,6 +68,7 @@ def run_parser() -> Parser:
     add("--verbose", action="store_true", help="show on stderr what happens")
     add("--debug", action="store_true", help="log every edge of the machine to stderr")
     add("--include-partial-messages", action="store_true", help="with stream-json: raw events")
+    add("--include-hook-events", action="store_true", help="with stream-json: hooks as they run")
     add("--max-turns", type=_turns, metavar="N", help="model calls with their tools")
     add("--max-budget-usd", type=_dollars, metavar="X", help="stop when this much is spent")
     add("--token-budget", type=_tokens, metavar="N", help="use up to N output tokens, e.g. 500k")

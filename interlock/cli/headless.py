@@ -67,6 +67,7 @@ class Job:
     settings: Settings
     output_format: str
     verbose: bool
+    hook_events: bool
     ask: bool  # somebody may be asked
 
 
@@ -105,6 +106,7 @@ def job_of(asked: argparse.Namespace, environ: Mapping[str, str]) -> Job:
         output_format=asked.output_format,
         # A person who waits at a terminal wants to see the answer as it comes.
         verbose=asked.verbose or at_a_terminal(asked),
+        hook_events=asked.include_hook_events,
         ask=not asked.print and asked.output_format == "text",
     )
 
@@ -233,6 +235,7 @@ def renderer_of(job: Job, session: Session, output: Output) -> Renderer:
                 session=session,
                 key_source=_key_source(job.settings),
                 partial=job.options.include_partial_messages,
+                hook_events=job.hook_events,
             )
         case "json":
             return Json(output=output, live=live)

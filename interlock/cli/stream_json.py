@@ -31,6 +31,8 @@ from phases.world.messages import Kind, Message, ToolResult
 from phases.world.updates import (
     AttemptDropped,
     Compaction,
+    HookEnded,
+    HookStarted,
     ModelSwitched,
     Notice,
     Recorded,
@@ -67,6 +69,7 @@ class StreamJson:
     session: Session
     key_source: str
     partial: bool = False
+    hook_events: bool = False
 
     def begin(self) -> None:
         session = self.session
@@ -123,6 +126,20 @@ class StreamJson:
                         "elapsed_time_seconds": round(seconds, 1),
                     }
                 )
+            case HookStarted() if self.hook_events:
+                self._system("hook_started", **_hook(update))
+            case HookEnded(outcome=outcome, stdout=out, stderr=err, exit_code=code) if (
+                self.hook_events
+            ):
+                self._system(
+                    "hook_response",
+                    **_hook(update),
+                    output=out or err,
+                    stdout=out,
+                    stderr=err,
+                    exit_code=code,
+                    outcome=outcome,
+                )
             case _:
                 pass  # what a terminal is shown, and what the result says once more
 
@@ -149,6 +166,10 @@ class StreamJson:
         whole = {"uuid": str(uuid4()), "session_id": self.session.session_id} | message
         order = {"type": whole.pop("type")} | whole
         self.output.write(line_of(order))
+
+
+def _hook(update: HookStarted | HookEnded) -> Json:
+    return {"hook_id": update.id, "hook_name": update.name, "hook_event": update.event}
 
 
 def _messages(message: Message) -> Iterator[Json]:
