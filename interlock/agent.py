@@ -17,12 +17,14 @@ from attrs import define, evolve, field
 
 from fsm import TraceWriter, header_of
 from interlock import records, token_budget
+from interlock.admission import Admission, Refused
 from interlock.context.autocompact import by_hand, fixed_part_warning
 from interlock.context.gauge import Fill, fill
 from interlock.cooldown import CoolDown
 from interlock.drive import Finished, Ports, drive
 from interlock.errors import TranscriptError
 from interlock.home import SessionPaths
+from interlock.hooks import HookedStop, HookedTools, SessionHooks, Who, notified
 from interlock.inbox import (
     Captions,
     Inbox,
@@ -94,9 +96,11 @@ class Agent:
     _fixed_tokens: int
     _cooldown: CoolDown
     _window: Window
+    _hooks: SessionHooks
+    _admission: Admission
     _prefetches: tuple[PrefetchSource, ...] = ()
     _strange_rules: tuple[str, ...] = ()  # words of the permission flags that name no tool
-    _interrupt: InterruptSignal = field(factory=InterruptSignal)
+    _interrupt: InterruptSignal
     _mender: Mender = field(factory=Mender)
     _ids: RandomIds = field(factory=RandomIds)
     _clock: Clock = field(factory=RealClock)
@@ -160,15 +164,20 @@ class Agent:
         counted = Tally(show, self._cooldown)
         self._warn(counted)
         self._transcript.show = self.waiting.show = self._window.autocompact.show = counted
-        self._todos.show = counted
+        self._todos.show = self._hooks.show = counted
+        words = text if isinstance(text, str) else text.text
+        refused = await self._admission.refusal(words, Who(cwd=self._where))
+        if refused is not None:
+            return self._not_run(run_id, refused, monotonic() - began)
         inbox = self._inbox()
-        loop = self._loop(inbox.said(text), typed)
+        loop = self._loop((*self._admission.taken_notes(), *inbox.said(text)), typed)
         path = self.paths.trace(run_id)
         with (
             self._trace(path, loop) as writer,
             CallJournal(writer, path, self._clock) as calls,
         ):
             async with anyio.create_task_group() as tasks:
+                self._hooks.tasks = tasks
                 for prefetch in inbox.prefetches:
                     prefetch.start(tasks, loop.state.messages[-1].text)
                 finished = await drive(
@@ -177,6 +186,7 @@ class Agent:
                     Journal(writer, self._clock).taken,
                     self._go_on_with,
                 )
+                await self._hooks.settled()
                 tasks.cancel_scope.cancel()  # nothing outlives the loop that started it
         inbox.completed()
         return self._summary(run_id, finished, counted, monotonic() - began)
@@ -201,7 +211,7 @@ class Agent:
     async def compact(self, show: Show, focus: str | None = None) -> str | None:
         """Summarise the conversation now, with an eye on `focus`; why it cannot be, or None."""
         self._interrupt.reset()
-        self._transcript.show = show
+        self._transcript.show = self._hooks.show = show
         loop, made = self._loop(()), None
         mended = self._mender.mend(loop.state.messages, model=self.model)
         with self._interrupt.scope():
@@ -211,6 +221,10 @@ class Agent:
         await self._transcript.record(made.view)
         self._messages, self._tracking = made.view, by_hand(self._tracking)
         return None
+
+    async def notify(self, kind: str, message: str) -> None:
+        """Tell Notification hooks what a person should know of, as `idle_prompt`."""
+        await notified(self._hooks, kind, message)
 
     def _warn(self, show: Show) -> None:
         if self.permission_mode is PermissionMode.BYPASS_PERMISSIONS and os.geteuid() == 0:
@@ -226,6 +240,11 @@ class Agent:
     @property
     def _limits(self) -> Limits:
         return limits_for((self.model, *self._options.fallback_models), self._settings)
+
+    @property
+    def _where(self) -> str:
+        """The folder that commands run in now."""
+        return self._context.cwd if self._context else str(self.cwd)
 
     def _go_on_with(self, finished: Finished) -> None:
         """The next prompt begins where this one ended, also if it was cancelled."""
@@ -252,7 +271,7 @@ class Agent:
         context = ToolUseContext(
             model=models[0],
             permission_mode=self.permission_mode.value,
-            cwd=self._context.cwd if self._context else str(self.cwd),
+            cwd=self._where,
             tools=self.tools,
             chain_id=chain_id,
             depth=0,
@@ -287,6 +306,7 @@ class Agent:
             record=self._transcript.record_results,
             session=self._tool_session,
             taken=call_taken,
+            hooks=HookedTools(self._hooks),
         )
         return Ports(
             model=self._ledger,
@@ -302,6 +322,7 @@ class Agent:
             show=show,
             summaries=self._captions(show, tasks),
             attachments=inbox,
+            stop_hooks=HookedStop(self._hooks),
         )
 
     def _captions(self, show: Show, tasks: anyio.abc.TaskGroup) -> ToolSummaries:
@@ -340,6 +361,25 @@ class Agent:
             denials=tuple(self._gate.denials),
             api_error_status=failure.status if failure and terminal.error else None,
             api_error_type=failure.kind.value if failure and terminal.error else None,
+        )
+
+    def _not_run(self, run_id: str, refused: Refused, seconds: float) -> RunSummary:
+        """The summary of a prompt that never became part of the history."""
+        return RunSummary(
+            session_id=self.session_id,
+            run_id=run_id,
+            reason=refused.reason,
+            error=refused.error,
+            error_text=None if refused.error is None else refused.words,
+            text=refused.words,
+            stop_reason=None,
+            turns=0,
+            messages=0,
+            usage=self._ledger.usage,
+            models={},
+            cost=self._ledger.cost,
+            duration_s=seconds,
+            api_duration_s=0.0,
         )
 
     def _use(self, model: str, account: Account) -> ModelUse:

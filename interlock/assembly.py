@@ -11,7 +11,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+import anyio
+
 from interlock import memory
+from interlock.admission import Admission
 from interlock.agent import Agent
 from interlock.captioner import captioner
 from interlock.context.inject import PROJECT, user_context
@@ -19,13 +22,25 @@ from interlock.context.microcompact import context_edits
 from interlock.cooldown import CoolDown
 from interlock.errors import UsageError
 from interlock.home import SessionPaths
+from interlock.hooks import (
+    Hook,
+    HookedRequests,
+    HookMatcher,
+    NotifyingAsker,
+    SessionFacts,
+    SessionHooks,
+    Trees,
+    registered,
+    session_ended,
+)
 from interlock.inbox import Mail, PrefetchSource, Waiting
+from interlock.interrupt import InterruptSignal
 from interlock.kept import OpenTodos
 from interlock.ledger import Ledger
 from interlock.model import AnthropicModel, preload
 from interlock.model.prices import facts
 from interlock.options import Options
-from interlock.permissions import Asker, Gate
+from interlock.permissions import Asker, Gate, NobodyAsks
 from interlock.permissions.explain import judge_of
 from interlock.planning import Planning
 from interlock.prompt import environment_block, system_blocks
@@ -47,12 +62,13 @@ from interlock.tools import (
     built_in,
     chosen,
     names,
+    processes,
     with_own,
 )
 from interlock.window import Window
 from interlock.world import RandomIds, RealClock
 from phases.world.messages import Json, encoded
-from phases.world.ports import Clock
+from phases.world.ports import Clock, Ids
 from phases.world.size import BYTES_PER_TOKEN
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
@@ -68,13 +84,16 @@ async def open_agent(
     tools: Sequence[Tool] = (),
     clock: Clock | None = None,
     prefetches: Sequence[PrefetchSource] = (),
+    hooks: Sequence[HookMatcher] = (),
+    configured_hooks: Sequence[Hook] = (),
 ) -> AsyncIterator[Agent]:
     """Build an agent; closing it ends every process and connection it opened.
 
     `tools` are the caller's own, beside the built-in ones: functions with `@tool`, say.
     `person` answers what the model asks; without one it is told that nobody can.
     `clock` takes the place of the real one: for tests, where nobody wants to wait. `prefetches`
-    are asked with each prompt, beside its first request.
+    are asked with each prompt, beside its first request. `hooks` are functions, and come behind
+    the `configured_hooks` of settings files (interlock.hooks.parse).
 
     Raises UsageError, with one line that says how to mend it, for what cannot work.
     """
@@ -87,7 +106,10 @@ async def open_agent(
     judge = judge_of(options)
     async with AsyncExitStack() as stack:
         waiting, reads, todos = Waiting(ids), FileReads(), TodoList()
-        gate = Gate(judge, asker)
+        interrupt = InterruptSignal()
+        known = SessionFacts(session_id, transcript=paths.transcript, root=cwd, model=model)
+        hooked = _hooks((*configured_hooks, *registered(hooks)), known, options, ids, interrupt)
+        gate = Gate(judge, _told(asker, hooked), hooks=HookedRequests(hooked))
         offered = _tools(
             options,
             settings,
@@ -110,6 +132,9 @@ async def open_agent(
         transcript = _transcript(options, settings, paths, cwd)
         stack.push_async_callback(transcript.aclose)
         ledger = Ledger(adapter, helpers=helpers)
+        admission = Admission(hooks=hooked, interrupt=interrupt, ids=ids)
+        stack.push_async_callback(hooked.aclose)
+        stack.push_async_callback(_end, admission)
         yield Agent(
             session_id=session_id,
             model=model,
@@ -120,6 +145,9 @@ async def open_agent(
             settings=settings,
             ledger=ledger,
             gate=gate,
+            hooks=hooked,
+            admission=admission,
+            interrupt=interrupt,
             built=offered,
             todos=todos,
             tool_session=ToolSession(root=cwd, spill=paths.tool_results, reads=reads),
@@ -135,11 +163,42 @@ async def open_agent(
                 clock=clock,
                 ids=ids,
                 keepsakes=(OpenTodos(todos),),
+                hooks=hooked,
             ),
             prefetches=tuple(prefetches),
             strange_rules=judge.rules.strangers((*names(), *offered)),
             clock=clock,
         )
+
+
+def _hooks(
+    hooks: tuple[Hook, ...],
+    known: SessionFacts,
+    options: Options,
+    ids: Ids,
+    interrupt: InterruptSignal,
+) -> SessionHooks:
+    return SessionHooks(
+        hooks=hooks,
+        facts=known,
+        trees=Trees(variable=processes.MARK, end=processes.end),
+        ids=ids,
+        interrupt=interrupt,
+        permission_mode=options.permission_mode.value,
+        stop=interrupt.request,
+    )
+
+
+def _told(asker: Asker, hooks: SessionHooks) -> Asker:
+    """Hooks hear of it when a person is about to be asked; where there is nobody, nothing is."""
+    return asker if isinstance(asker, NobodyAsks) else NotifyingAsker(asker, hooks)
+
+
+async def _end(admission: Admission) -> None:
+    """Tell SessionEnd hooks, whoever cancels: each has a limit of its own."""
+    if admission.begun:
+        with anyio.CancelScope(shield=True):
+            await session_ended(admission.hooks, admission.end_reason)
 
 
 def _transcript(

@@ -12,13 +12,14 @@ from attrs import evolve, frozen
 
 from interlock.context.autocompact import Autocompact, Count
 from interlock.context.collapse import Collapses
-from interlock.context.keepsakes import Keepsakes, RecentFiles
+from interlock.context.keepsakes import Keepsake, Keepsakes, RecentFiles
 from interlock.context.microcompact import Microcompact
 from interlock.context.pipeline import ContextPipeline
 from interlock.context.result_budget import ResultBudget
 from interlock.context.snip import Snip
 from interlock.context.summary import ModelSummariser
 from interlock.home import SessionPaths
+from interlock.hooks import HookedSummariser, SessionHooks, Who, session_started
 from interlock.model.prices import facts
 from interlock.settings import Settings
 from phases.world.limits import Limits
@@ -59,7 +60,7 @@ class Window:
 
     pipeline: ContextPipeline
     collapse: Collapses
-    summariser: ModelSummariser
+    summariser: HookedSummariser
     autocompact: Autocompact
 
     @classmethod
@@ -73,12 +74,14 @@ class Window:
         settings: Settings,
         clock: Clock,
         ids: Ids,
+        hooks: SessionHooks,
         keepsakes: tuple[Keepsakes, ...] = (),
     ) -> Window:
         """`keepsakes` go before the recently read files."""
         files = RecentFiles(recent_files, settings.limits)
-        summariser = ModelSummariser(
-            model=model, ids=ids, clock=clock, keepsakes=(*keepsakes, files)
+        kept = (SaidAtStart(hooks), *keepsakes, files)
+        summariser = HookedSummariser(
+            ModelSummariser(model=model, ids=ids, clock=clock, keepsakes=kept), hooks
         )
         collapse = Collapses(paths.folder / "collapses.jsonl")
         autocompact = Autocompact(summariser, show=_nobody, count=count)
@@ -106,6 +109,18 @@ class Window:
             before, after = (tokens_of(view, fixed=fixed) for view in (messages, made.view))
             show(Compaction("manual", before, after))
         return made
+
+
+@frozen
+class SaidAtStart:
+    """What SessionStart hooks say after a compaction: the summary may have lost what they said
+    at first."""
+
+    hooks: SessionHooks
+
+    async def keepsakes(self, budget: int) -> Sequence[Keepsake]:
+        context = await session_started(self.hooks, "compact", Who())
+        return () if context is None else (Keepsake("SessionStart hook", context),)
 
 
 def _nobody(update: Update) -> None:
