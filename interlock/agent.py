@@ -222,6 +222,14 @@ class Agent:
         self._messages, self._tracking = made.view, by_hand(self._tracking)
         return None
 
+    def begin_anew(self, source: str) -> None:
+        """SessionStart hooks are told this with the next prompt: resume, or clear."""
+        self._admission.source = source
+
+    def end_as(self, reason: str) -> None:
+        """What SessionEnd hooks are told as it is closed: clear, logout, prompt_input_exit."""
+        self._admission.end_reason = reason
+
     async def notify(self, kind: str, message: str) -> None:
         """Tell Notification hooks what a person should know of, as `idle_prompt`."""
         await notified(self._hooks, kind, message)

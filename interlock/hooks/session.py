@@ -123,6 +123,7 @@ class SessionHooks:
         An interrupt is not kept waiting.
         """
         awaited, self._awaited = self._awaited, []
+        self.tasks = None  # what would begin now would end at once
         with self.interrupt.scope():
             for over in awaited:
                 await over.wait()
@@ -137,10 +138,11 @@ class SessionHooks:
 
     def _chosen(self, event: Event, about: str | None) -> tuple[Hook, ...]:
         """In the order of configuration; what stands there several times runs once."""
-        same: dict[object, list[Hook]] = {}
+        same: dict[str | int, list[Hook]] = {}
         for hook in self.hooks:
             if hook.event is event and hook.matcher.holds(about):
-                same.setdefault(hook.run, []).append(hook)
+                what = hook.run if isinstance(hook.run, str) else id(hook.run)
+                same.setdefault(what, []).append(hook)
         return tuple(strictest(entries) for entries in same.values())
 
     def _payload(self, event: Event, told: Mapping[str, Json], who: Who) -> dict[str, Json]:

@@ -19,6 +19,8 @@ from phases.world.messages import Kind, Message, Text, ToolResult, derived_id
 from phases.world.updates import (
     AttemptDropped,
     Compaction,
+    HookEnded,
+    HookStarted,
     ModelSwitched,
     Recorded,
     RequestStarted,
@@ -227,13 +229,16 @@ class Fixed:
     permission_mode: PermissionMode = PermissionMode.DEFAULT
 
 
-def told(path: Path, *updates: Update, partial: bool = False) -> list[Any]:
+def told(
+    path: Path, *updates: Update, partial: bool = False, hook_events: bool = False
+) -> list[Any]:
     with path.open("wb") as file:
         renderer = StreamJson(
             output=Output(descriptor=file.fileno()),
             session=Fixed(),
             key_source="none",
             partial=partial,
+            hook_events=hook_events,
         )
         for update in updates:
             renderer.show(update)
@@ -251,6 +256,28 @@ def test_a_compaction_and_a_change_of_model_are_told(tmp_path: Path) -> None:
         "post_tokens": 4_000,
     }
     assert switched["content"] == "a is overloaded; b takes over"
+
+
+def test_hooks_are_told_as_they_run_to_who_wants_it(tmp_path: Path) -> None:
+    names = {"id": "h1", "event": "PreToolUse", "name": "PreToolUse:Bash"}
+    updates = (
+        HookStarted(**names),
+        HookEnded(**names, outcome="error", stdout="", stderr="no\n", exit_code=2),
+    )
+
+    started, ended = told(tmp_path / "out", *updates, hook_events=True)
+
+    assert told(tmp_path / "none", *updates) == []
+    wire = {"hook_id": "h1", "hook_name": "PreToolUse:Bash", "hook_event": "PreToolUse"}
+    assert started == {
+        **{key: started[key] for key in ("uuid", "session_id")},
+        "type": "system",
+        "subtype": "hook_started",
+        **wire,
+    }
+    assert {key: ended[key] for key in wire} == wire
+    assert (ended["subtype"], ended["outcome"]) == ("hook_response", "error")
+    assert (ended["exit_code"], ended["output"], ended["stderr"]) == (2, "no\n", "no\n")
 
 
 def test_events_that_were_taken_back_are_told_to_who_saw_them(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ def entry(**keys: Any) -> dict[str, Any]:
     return {"type": "command", "command": "true", **keys}
 
 
-def one(event: str = "PreToolUse", matcher: Any = "Bash", **keys: Any) -> dict[str, Any]:
+def one(event: str = "PreToolUse", /, matcher: Any = "Bash", **keys: Any) -> dict[str, Any]:
     return {event: [{"matcher": matcher, "hooks": [entry(**keys)]}]}
 
 
@@ -80,8 +80,12 @@ BAD = {
     "another failure": Bad(one(onFailure="no"), ("onFailure 'no'", "ask, block, continue")),
     "no such failure": Bad(one("Stop", onFailure="ask"), ("a Stop hook", "block, continue")),
     "a failure in a list": Bad(one(onFailure=["ask"]), ("onFailure ['ask']",)),
-    "in the background": Bad(one(**{"async": True}), ("async is not supported", "&")),
-    "a condition": Bad(one(**{"if": "Bash(git *)"}), ("if is not supported", "matcher")),
+    "in the background": Bad(
+        one("PreToolUse", "Bash", **{"async": True}), ("async is not supported", "&")
+    ),
+    "a condition": Bad(
+        one("PreToolUse", "Bash", **{"if": "Bash(git *)"}), ("if is not supported", "matcher")
+    ),
     "another shell": Bad(one(shell="powershell"), ("shell 'powershell'", "bash")),
 }
 
@@ -98,7 +102,7 @@ def test_what_cannot_be_is_refused_in_one_line_that_names_its_place(case: str) -
 
 
 def test_what_others_may_have_put_there_is_passed_over() -> None:
-    (hook,) = parse(one(**{"async": False, "note": "by the team", "if": None}), AT)
+    (hook,) = parse(one("Stop", "", **{"async": False, "note": "by the team", "if": None}), AT)
 
     assert hook.run == "true"
 

@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 import orjson
 import pytest
+from attrs import define
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -191,6 +192,23 @@ async def test_what_a_function_does_to_its_input_is_its_own_affair(tmp_path: Pat
         await at.ask(tool_input={"command": "ls"})
 
     assert seen == ["ls"]
+
+
+async def test_an_object_that_can_be_called_is_a_function_too(tmp_path: Path) -> None:
+    @define  # equal by its fields, and so without a hash
+    class Counting:
+        calls: int = 0
+
+        async def __call__(self, told: Mapping[str, Any]) -> None:
+            self.calls += 1
+
+    one, other = Counting(), Counting()
+
+    async with bench(tmp_path, functions=before(one, other, one)) as at:
+        said = await at.ask()
+
+    assert [word.broken for word in said.words] == [None, None]
+    assert (one.calls, other.calls) == (1, 1)
 
 
 # --- reading ---------------------------------------------------------------------------------
