@@ -33,7 +33,7 @@ from phases.world.updates import (
 )
 from tests.agent.support import blocks, entries, sent, unanswered
 from tests.faults.model import SAME_ID
-from tests.faults.play import Run, Session
+from tests.faults.play import FORBIDDEN, Run, Session
 from tests.faults.script import Say
 
 ABORTED = ("aborted_streaming", "aborted_tools")
@@ -48,6 +48,7 @@ def check(session: Session) -> None:
         replays(run)
         stops_when_told(run)
         truthful_end(run)
+        hooks_are_heard(run)
         text_shown_is_text_recorded(run)
         nothing_runs_on(run, session)
     never_refused(session)
@@ -136,6 +137,21 @@ def truthful_end(run: Run) -> None:
         main = [one for one in run.dealt if one.purpose == "main"]
         assert main
         assert main[-1].says_it_is_done, main[-1]
+
+
+def hooks_are_heard(run: Run) -> None:
+    """A run that a hook forbids ends there and says so; one that it sends back goes on."""
+    says = [record.payload for record in run.trace if record.source == "recovery.stop_hooks"]
+    for said in says[:-1]:
+        assert not said.get("prevented")
+    if says and says[-1].get("prevented"):
+        assert run.ended.reason == "stop_hook_prevented"
+        assert FORBIDDEN in str(run.ended.text)
+    blocks = sum(bool(said.get("blocking_errors")) for said in says)
+    went_on = run.trace.reasons.count("stop_hook_blocking")
+    assert blocks == went_on + (
+        run.ended.reason == "stop_hook_prevented" and not says[-1].get("prevented")
+    )
 
 
 def text_shown_is_text_recorded(run: Run) -> None:

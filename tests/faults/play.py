@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from attrs import define, evolve, field, frozen
 
 from fsm import Trace, read_trace
 from interlock.agent import Agent
+from interlock.hooks import HookMatcher, parse
 from interlock.options import Options, PermissionMode
 from interlock.scripted import ScriptedServer, SentRequest
 from interlock.summary import RunSummary
@@ -107,6 +108,7 @@ class _Player:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, told: self.complaints.append(str(told)))
         model = Model(self.script, self.room.work)
+        hook = _StopHook(list(self.script.scene.stop_hook))
         runs: list[Run] = []
         queued: list[str] = []
         async with ScriptedServer(model) as server:
@@ -115,10 +117,14 @@ class _Player:
                 options=_options(self.script.scene),
                 clock=self.clock,
                 environ=_environ(self.script),
+                hooks=[HookMatcher(event="Stop", hooks=[hook])] if hook.does else (),
+                configured_hooks=_COMMANDS if hook.does else (),
             )
             async with opened as agent:
                 self._watch(agent)
                 for prompt in (*self.script.prompts, LAST):
+                    if prompt is LAST:
+                        hook.does.clear()
                     runs.append(await self._prompted(agent, server, model, prompt, queued))
                 waiting = tuple(one.id for one in agent.waiting.messages)
                 history = agent._messages
@@ -234,6 +240,36 @@ class _Watcher:
     def _say(self, priority: str) -> None:
         if not self.over:
             self.queue(priority)
+
+
+FORBIDDEN = "forbidden by a hook"
+# Beside the function: two that are processes.
+_COMMANDS = parse(
+    {
+        "Stop": [{"hooks": [{"type": "command", "command": "sleep 0.01"}]}],
+        "StopFailure": [{"hooks": [{"type": "command", "command": "cat >/dev/null"}]}],
+    },
+    "tests",
+)
+
+
+@define
+class _StopHook:
+    """Does one thing after the other, and then nothing."""
+
+    does: list[str]
+
+    async def __call__(self, told: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        match self.does.pop(0) if self.does else "nothing":
+            case "blocks":
+                return {"decision": "block", "reason": "there is more to do"}
+            case "prevents":
+                return {"continue": False, "stopReason": FORBIDDEN}
+            case "breaks":
+                raise RuntimeError(FORBIDDEN)
+            case "is slow":
+                await asyncio.sleep(0.02)
+        return None
 
 
 def _soon(turns: int, act: Callable[[], object]) -> None:

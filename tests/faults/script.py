@@ -37,6 +37,8 @@ BREAKS = (
     "invalid_request_error",
     "invalid_request_error: prompt is too long",
 )
+# What a stop hook can do; each is spelled out in play.py.
+STOP_HOOKS = ("nothing", "blocks", "blocks", "prevents", "breaks", "is slow")
 # Answers that are no stream of messages at all; each is spelled out in model.py.
 REFUSALS = (
     "400 bad request",
@@ -129,6 +131,7 @@ class Scene:
     budget_usd: float | None = None
     token_budget: int | None = None
     own_cap: int | None = None
+    stop_hook: tuple[str, ...] = ()  # what it does each time it is asked, then nothing
 
 
 @frozen
@@ -256,6 +259,9 @@ SCENES = st.builds(
     budget_usd=_one_in(6, st.sampled_from((0.02, 0.1))),
     token_budget=_one_in(6, st.sampled_from((500, 20_000))),
     own_cap=_one_in(4, st.just(500)),
+    stop_hook=_one_in(3, st.lists(st.sampled_from(STOP_HOOKS), min_size=1, max_size=10)).map(
+        lambda found: tuple(found or ())
+    ),
 )
 SMALL_SCENES = st.builds(
     Scene,
