@@ -15,6 +15,7 @@ from attrs import define, field, frozen
 from fsm import Trace, read_trace
 from interlock.agent import Agent
 from interlock.assembly import open_agent
+from interlock.hooks import Hook, HookMatcher
 from interlock.options import Options, PermissionMode
 from interlock.permissions import Asker, NobodyAsks
 from interlock.scripted import Reply, ScriptedServer, SentRequest, stream
@@ -98,6 +99,8 @@ class Room:
         clock: Clock | None = None,
         environ: Mapping[str, str] | None = None,
         tools: Sequence[Tool] = (),
+        hooks: Sequence[HookMatcher] = (),
+        configured_hooks: Sequence[Hook] = (),
     ) -> AsyncIterator[Agent]:
         """An agent that may do everything, unless `options` say otherwise."""
         allowed = Options(permission_mode=PermissionMode.BYPASS_PERMISSIONS, model=MODEL)
@@ -114,6 +117,8 @@ class Room:
             asker=asker or NobodyAsks(),
             clock=clock,
             tools=tools,
+            hooks=hooks,
+            configured_hooks=configured_hooks,
         )
         async with opened as agent:
             yield agent

@@ -1,0 +1,413 @@
+"""Hooks heard by a whole agent, over real requests: what runs, what is read, how it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+import orjson
+import pytest
+
+from interlock.admission import PROMPT_BLOCKED
+from interlock.hooks import HookMatcher, parse
+from interlock.options import Options, PermissionMode
+from interlock.permissions import Answer, Decision, Question
+from interlock.scripted import Answer as Scripted
+from interlock.scripted import ScriptedServer, reply, status, tool_use
+from phases.world.messages import Kind
+from phases.world.updates import HookStarted, Notice, ToolStarted, Update
+from tests.agent.support import MODEL, Room, Told, living, results, sent, tell
+from tests.hooks.support import commands
+
+# Guards in every state they are found in, one for each tool.
+GUARDS = {
+    "PreToolUse": [
+        {"matcher": "Write", "hooks": [{"type": "command", "command": "sleep 60", "timeout": 1}]},
+        {"matcher": "Edit", "hooks": [{"type": "command", "command": "./no-such-hook.sh"}]},
+        {
+            "matcher": "Read",
+            "hooks": [{"type": "command", "command": 'echo \'{"decision": "blo\'; exit 0'}],
+        },
+        {"matcher": "Glob", "hooks": [{"type": "command", "command": "echo denied >&2; exit 2"}]},
+        {"matcher": "Grep", "hooks": [{"type": "command", "command": "echo denied >&2; exit 1"}]},
+        {
+            "matcher": "Bash",
+            "hooks": [
+                {"type": "command", "command": "exec 0<&-; true"},
+                {"type": "command", "command": "yes | head -c 5000000"},
+            ],
+        },
+    ]
+}
+CALLS = {
+    "Write": {"file_path": "new.txt", "content": "x"},
+    "Edit": {"file_path": "a.txt", "old_string": "alpha", "new_string": "omega"},
+    "Read": {"file_path": "b.txt"},
+    "Glob": {"pattern": "*"},
+    "Grep": {"pattern": "alpha"},
+    "Bash": {"command": "echo ran"},
+}
+
+
+async def played(
+    room: Room, answers: list[Scripted], prompt: str = "go", **opened: Any
+) -> tuple[Told, ScriptedServer]:
+    async with ScriptedServer(answers) as server, room.open(server, **opened) as agent:
+        told = await tell(agent, prompt)
+    assert server.verdict() == ()
+    return told, server
+
+
+def notices(told: Told) -> list[str]:
+    return [one.text for one in told.updates if isinstance(one, Notice)]
+
+
+# --- calls -----------------------------------------------------------------------------------
+
+
+async def test_guards_that_break_let_no_call_through(room: Room) -> None:
+    calls = [
+        tool_use(
+            name,
+            {
+                key: str(room.work / value) if key == "file_path" else value
+                for key, value in arguments.items()
+            },
+        )
+        for name, arguments in CALLS.items()
+    ]
+
+    told, server = await played(
+        room,
+        [reply("I try all", *calls), reply("done")],
+        configured_hooks=parse(GUARDS, "settings.json:2"),
+    )
+
+    told_to_model = [(text, failed) for _, text, failed in results(server.requests[1])]
+    words = (
+        "was ended at its time limit of 1 s",
+        "failed with exit code 127",
+        "printed JSON that cannot be read",
+        "Permission denied: a hook forbids it: denied",
+        "failed with exit code 1: denied",
+    )
+    for word, (text, _) in zip(words, told_to_model[:5], strict=True):
+        assert word in text
+    assert [failed for _, failed in told_to_model] == [True] * 5 + [False]
+    assert told_to_model[5][0] == "ran"
+    assert [one.call.name for one in told.updates if isinstance(one, ToolStarted)] == ["Bash"]
+    assert (room.work / "a.txt").read_text() == "alpha\n"
+    assert not (room.work / "new.txt").exists()
+    assert len(told.summary.denials) == 5
+    assert living(room.work) == []
+
+
+async def test_a_hooks_allow_spares_the_question_but_lifts_no_rule(room: Room) -> None:
+    def allow(call: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"hookSpecificOutput": {"permissionDecision": "allow"}}
+
+    options = Options(model=MODEL, disallowed_tools=("Bash(touch b*)",))
+    calls = [tool_use("Bash", {"command": f"touch {name}"}) for name in ("a", "b")]
+
+    _, server = await played(
+        room,
+        [reply(*calls), reply("done")],
+        options=options,
+        hooks=[HookMatcher(event="PreToolUse", hooks=[allow])],
+    )
+
+    assert [failed for _, _, failed in results(server.requests[1])] == [False, True]
+    assert (room.work / "a").exists()
+    assert not (room.work / "b").exists()
+
+
+async def test_a_changed_input_is_what_runs_and_is_judged_anew(room: Room) -> None:
+    def rewrite(call: Mapping[str, Any]) -> Mapping[str, Any]:
+        new = {"command": call["tool_input"]["command"].replace("old", "new")}
+        return {"hookSpecificOutput": {"permissionDecision": "allow", "updatedInput": new}}
+
+    options = Options(model=MODEL, disallowed_tools=("Bash(touch new2)",))
+    calls = [tool_use("Bash", {"command": f"touch {name}"}) for name in ("old1", "old2")]
+
+    _, server = await played(
+        room,
+        [reply(*calls), reply("done")],
+        options=options,
+        hooks=[HookMatcher(event="PreToolUse", hooks=[rewrite])],
+    )
+
+    assert [failed for _, _, failed in results(server.requests[1])] == [False, True]
+    assert {path.name for path in room.work.iterdir()} == {"a.txt", "b.txt", "new1"}
+
+
+@pytest.mark.parametrize("line", ["echo 'mind the style' >&2; exit 2", "exit 1", "./none"])
+async def test_a_hook_after_the_call_adds_to_its_one_result(line: str, room: Room) -> None:
+    hooks = commands({"command": line, "onFailure": "block"}, event="PostToolUse")
+
+    _, server = await played(
+        room,
+        [reply(tool_use("Bash", {"command": "echo ran"})), reply("done")],
+        configured_hooks=hooks,
+    )
+
+    ((_, text, failed),) = results(server.requests[1])
+    assert text.startswith("ran\n")
+    assert "mind the style" in text or "PostToolUse hook" in text
+    assert not failed
+
+
+async def test_a_call_that_failed_is_for_other_hooks(room: Room) -> None:
+    hooks = (
+        *commands("cat > ok.json", event="PostToolUse"),
+        *commands("cat > failed.json", event="PostToolUseFailure"),
+    )
+
+    await played(
+        room,
+        [reply(tool_use("Bash", {"command": "echo why; exit 3"})), reply("done")],
+        configured_hooks=hooks,
+    )
+
+    told = orjson.loads((room.work / "failed.json").read_bytes())
+    assert "why" in told["error"]
+    assert told["tool_response"]["is_error"]
+    assert not (room.work / "ok.json").exists()
+
+
+async def test_continue_false_ends_the_run_after_the_reply_is_answered(room: Room) -> None:
+    line = """echo '{"continue": false, "stopReason": "not today"}'"""
+
+    told, _ = await played(
+        room,
+        [reply(tool_use("Bash", {"command": "touch ran"}))],
+        configured_hooks=commands(line),
+    )
+
+    assert told.ending == ("hook_stopped", None)
+    assert told.summary.error_text == "not today"
+    assert told.trace[-1].payload["hook_stopped"] == "not today"
+    assert [message.kind for message in told.shown] == [Kind.PROMPT, Kind.REPLY, Kind.RESULT]
+    assert not (room.work / "ran").exists()
+
+
+async def test_an_interrupt_ends_the_hook_that_is_asked(room: Room) -> None:
+    hooks = commands("trap '' TERM; touch started; sleep 60; sleep 60")
+    answers = [reply(tool_use("Bash", {"command": "touch ran"})), reply("alive")]
+
+    async with (
+        ScriptedServer(answers) as server,
+        room.open(server, configured_hooks=hooks) as agent,
+    ):
+
+        async def stop_once_it_runs() -> None:
+            while not (room.work / "started").exists():  # noqa: ASYNC110 - the hook makes it
+                await anyio.sleep(0.01)
+            agent.interrupt()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(stop_once_it_runs)
+            told = await tell(agent, "go")
+
+        assert told.ending == ("aborted_tools", "aborted_tools")
+        assert living(room.work) == []
+        assert not (room.work / "ran").exists()
+        assert (await tell(agent, "go on")).ending == ("completed", None)
+    assert server.verdict() == ()
+
+
+# --- prompts and sessions --------------------------------------------------------------------
+
+
+async def test_a_blocked_prompt_was_never_said(room: Room) -> None:
+    line = "grep -q secret && { echo 'no secrets' >&2; exit 2; }; true"
+    hooks = commands(line, event="UserPromptSubmit")
+
+    async with (
+        ScriptedServer([reply("hello")]) as server,
+        room.open(server, configured_hooks=hooks) as agent,
+    ):
+        shown: list[Update] = []
+        refused = await agent.prompt("the secret is 1234", shown.append)
+        told = await tell(agent, "hi")
+
+    assert (refused.reason, refused.error, refused.messages) == (PROMPT_BLOCKED, None, 0)
+    assert refused.text == "The prompt was blocked: no secrets"
+    assert refused.text in [one.text for one in shown if isinstance(one, Notice)]
+    assert told.ending == ("completed", None)
+    assert len(server.requests) == 1
+    assert b"1234" not in orjson.dumps(server.requests[0].body)
+    assert "1234" not in agent.transcript_path.read_text()
+
+
+async def test_a_prompt_that_is_interrupted_before_it_was_judged_is_not_taken_up(
+    room: Room,
+) -> None:
+    hooks = commands("touch started; sleep 60", event="UserPromptSubmit")
+
+    async with (
+        ScriptedServer([]) as server,
+        room.open(server, configured_hooks=hooks) as agent,
+    ):
+        summary = await agent.prompt(
+            "go", lambda update: agent.interrupt() if isinstance(update, HookStarted) else None
+        )
+
+    assert summary.error == "aborted_streaming"
+    assert not agent.transcript_path.exists() or "go" not in agent.transcript_path.read_text()
+    assert server.requests == ()
+
+
+async def test_what_hooks_say_at_the_start_stands_in_front_of_the_prompt(room: Room) -> None:
+    hooks = (
+        *commands("cat > start.json; echo use bun", event="SessionStart", matcher="startup"),
+        *commands("echo monday", event="UserPromptSubmit"),
+        *commands("cat > end.json", event="SessionEnd"),
+    )
+
+    async with (
+        ScriptedServer([reply("one"), reply("two")]) as server,
+        room.open(server, configured_hooks=hooks) as agent,
+    ):
+        await tell(agent, "first")
+        await tell(agent, "second")
+        agent.end_as("logout")
+
+    first, second = ([block["text"] for block in sent(each)] for each in server.requests)
+    assert ["use bun" in first[0], "monday" in first[1], first[2]] == [True, True, "first"]
+    assert [text for text in second if "use bun" in text] == first[:1]
+    assert second[-2:] == [first[1], "second"]
+    assert orjson.loads((room.work / "start.json").read_bytes())["source"] == "startup"
+    assert orjson.loads((room.work / "end.json").read_bytes())["reason"] == "logout"
+
+
+# --- the end of a run ------------------------------------------------------------------------
+
+
+async def test_a_stop_hook_sends_the_model_back_and_knows_that_it_did(room: Room) -> None:
+    line = (
+        "cat >> stops.jsonl; echo >> stops.jsonl;"
+        " [ $(wc -l < stops.jsonl) -gt 1 ] || { echo 'tests fail' >&2; exit 2; }"
+    )
+
+    told, server = await played(
+        room, [reply("done"), reply("now it is")], configured_hooks=commands(line, event="Stop")
+    )
+
+    assert told.ending == ("completed", None)
+    assert told.trace.reasons == ("stop_hook_blocking",)
+    assert sent(server.requests[1])[-1]["text"] == "tests fail"
+    stops = [orjson.loads(one) for one in (room.work / "stops.jsonl").read_bytes().splitlines()]
+    assert [one["stop_hook_active"] for one in stops] == [False, True]
+    assert [one["last_assistant_message"] for one in stops] == ["done", "now it is"]
+
+
+async def test_a_stop_hook_that_never_agrees_ends_the_run(room: Room) -> None:
+    hooks = commands("echo again >&2; exit 2", event="Stop")
+
+    told, server = await played(
+        room,
+        [reply("done")] * 9,
+        configured_hooks=hooks,
+        environ={"CLAUDE_CODE_STOP_HOOK_BLOCK_CAP": "2"},
+    )
+
+    assert told.ending == ("stop_hook_prevented", "stop_hook_prevented")
+    assert told.summary.error_text == "again"
+    assert len(server.requests) == 3
+
+
+async def test_a_broken_stop_hook_ends_the_run_unchecked_and_costs_no_request(
+    room: Room,
+) -> None:
+    told, server = await played(
+        room, [reply("done")], configured_hooks=commands("./none", event="Stop")
+    )
+
+    assert told.ending == ("stop_hook_prevented", "stop_hook_prevented")
+    assert "./none" in (told.summary.error_text or "")
+    assert len(server.requests) == 1
+
+
+async def test_stop_failure_hooks_hear_of_an_error_and_end_with_the_prompt(room: Room) -> None:
+    hooks = (
+        *commands("cat > failure.json", event="StopFailure", matcher="authentication"),
+        *commands({"command": "sleep 60", "timeout": 0.3}, event="StopFailure"),
+        *commands("touch stopped", event="Stop"),
+    )
+
+    refused = status(401, "authentication_error", "bad key")
+    told, _ = await played(room, [refused], configured_hooks=hooks)
+
+    assert told.ending == ("completed", "api_error")
+    failure = orjson.loads((room.work / "failure.json").read_bytes())
+    assert failure["error"] == "authentication"
+    assert "bad key" in failure["error_details"]
+    assert not (room.work / "stopped").exists()
+    assert living(room.work) == []
+
+
+# --- asking, compacting ----------------------------------------------------------------------
+
+
+async def test_hooks_hear_that_a_person_is_about_to_be_asked(room: Room) -> None:
+    class Person:
+        async def ask(self, question: Question, decision: Decision) -> Answer:
+            while not (room.work / "asked.json").exists():  # noqa: ASYNC110 - the hook makes it
+                await anyio.sleep(0.01)
+            return Answer(allowed=False, reason="no")
+
+    hooks = commands("cat > .new; mv .new asked.json", event="Notification")
+
+    await played(
+        room,
+        [reply(tool_use("Bash", {"command": "touch x"})), reply("done")],
+        options=Options(model=MODEL),
+        asker=Person(),
+        configured_hooks=hooks,
+    )
+
+    asked = orjson.loads((room.work / "asked.json").read_bytes())
+    assert asked["notification_type"] == "permission_prompt"
+    assert "Bash" in asked["message"]
+
+
+async def test_a_compaction_by_hand_can_be_blocked_and_is_told_its_focus(room: Room) -> None:
+    line = "cat > compact.json; [ -e free ] || { echo 'export first' >&2; exit 2; }"
+    hooks = (
+        *commands(line, event="PreCompact", matcher="manual"),
+        *commands("echo use bun", event="SessionStart", matcher="compact"),
+    )
+    answers = [reply("hello"), reply("<summary>we met</summary>"), reply("yes")]
+
+    async with (
+        ScriptedServer(answers) as server,
+        room.open(server, configured_hooks=hooks) as agent,
+    ):
+        await tell(agent, "hi")
+        problem = await agent.compact(lambda update: None, "the names")
+        (room.work / "free").touch()
+        made = await agent.compact(lambda update: None)
+        await tell(agent, "and now?")
+
+    assert problem == "a PreCompact hook blocks it: export first"
+    assert made is None
+    told = orjson.loads((room.work / "compact.json").read_bytes())
+    assert (told["trigger"], told["custom_instructions"]) == ("manual", None)
+    assert any("use bun" in block["text"] for block in sent(server.requests[-1]))
+    assert not any("use bun" in block["text"] for block in sent(server.requests[0]))
+    assert len(server.requests) == 3
+
+
+async def test_a_person_who_may_do_everything_is_still_bound_by_a_guard(room: Room) -> None:
+    options = Options(model=MODEL, permission_mode=PermissionMode.BYPASS_PERMISSIONS)
+
+    told, _ = await played(
+        room,
+        [reply(tool_use("Bash", {"command": "touch x"})), reply("done")],
+        options=options,
+        configured_hooks=commands("exit 1"),
+    )
+
+    assert not (room.work / "x").exists()
+    assert any("exit code 1" in line for line in notices(told))
