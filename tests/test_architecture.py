@@ -23,7 +23,6 @@ STRANGERS = {
     "permissions": {"options", "summary"},
     "tools": {"permissions", "children", "decoders"},  # the question and the decision, as types
     "decoders": set[str](),
-    "tools": {"permissions"},  # the question and the decision, as types
     # The question, the decision and a person's answer, and the executor's seam, as types.
     "hooks": {"errors", "permissions", "tools"},
     "scripted": set[str](),
