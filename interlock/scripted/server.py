@@ -230,6 +230,8 @@ class ScriptedServer:
             self.signatures.issue(model, stream.raw_thinking(answer))
         else:
             self.signatures.issue(model, blocks)
+            if isinstance(answer, Reply) and answer.stop_reason == "pause_turn":
+                self.signatures.pause(blocks)
         return Turn(
             number=number,
             request_id=request_id,

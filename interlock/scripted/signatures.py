@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import attrs
+import orjson
 
 from interlock.scripted.replies import Block
 
@@ -30,11 +31,12 @@ class SignatureBook:
         self._thinking: set[tuple[str, str, str]] = set()
         self._redacted: set[tuple[str, str]] = set()
         self._calls: dict[str, Issued] = {}
+        self._paused: set[bytes] = set()  # the last blocks of replies that ended in pause_turn
 
     def issue(self, model: str, blocks: Iterable[Block]) -> None:
         """Remember what an answer to `model` contained."""
         blocks = tuple(blocks)
-        thought = tuple(block for block in blocks if block.get("type") in KINDS)
+        thought = tuple(block for block in blocks if block.get("type") in KINDS and _signed(block))
         for block in thought:
             if block["type"] == "thinking":
                 said = (model, str(block.get("signature")), str(block.get("thinking")))
@@ -45,6 +47,16 @@ class SignatureBook:
             if block.get("type") == "tool_use" and "id" in block:
                 self._calls[str(block["id"])] = Issued(model=model, thinking=thought)
 
+    def pause(self, blocks: Iterable[Block]) -> None:
+        """Remember an answer that wants to be sent back, to be gone on from."""
+        self._paused.update(_bytes(block) for block in tuple(blocks)[-1:])
+
+    def paused(self, block: Block) -> bool:
+        """Whether an answer that was paused ended with this block."""
+        kind = str(block.get("type"))
+        theirs = kind == "server_tool_use" or kind.endswith("_tool_result")
+        return theirs or _bytes(block) in self._paused
+
     def knows(self, model: str, block: Block) -> bool:
         """Whether the block came from this model with exactly these words."""
         if block["type"] == "thinking":
@@ -54,3 +66,16 @@ class SignatureBook:
     def call(self, call_id: str) -> Issued | None:
         """The thinking that came with a call; None for a call from elsewhere."""
         return self._calls.get(call_id)
+
+
+def _signed(block: Block) -> bool:
+    """Whether the block can be verified; what cannot, nobody has to send back."""
+    return bool(block.get("signature") or block.get("data"))
+
+
+def _bytes(block: Block) -> bytes:
+    """A block without its cache mark and without white space at its end, as it may come back."""
+    said = {key: value for key, value in block.items() if key != "cache_control"}
+    if isinstance(said.get("text"), str):
+        said["text"] = said["text"].rstrip()
+    return orjson.dumps(said, option=orjson.OPT_SORT_KEYS)

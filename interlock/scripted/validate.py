@@ -18,6 +18,7 @@ from interlock.scripted.rules.blocks import message_problems, system_problems
 from interlock.scripted.rules.body import body_problems
 from interlock.scripted.rules.editing import editing_problems
 from interlock.scripted.rules.media import media_problems
+from interlock.scripted.rules.models import output_problems, prefill_problems
 from interlock.scripted.rules.thinking import thinking_problems
 from interlock.scripted.rules.tools import breakpoint_problems, tool_problems
 from interlock.scripted.rules.turns import (
@@ -41,6 +42,7 @@ MEANING_RULES: tuple[Callable[[Asked], Problems], ...] = (
     text_problems,
     pairing_problems,
     thinking_problems,
+    prefill_problems,
     media_problems,
     window_problems,
 )
@@ -68,7 +70,8 @@ def problems(
 
     `betas` are those that the headers named: some keys are known with them only.
     """
-    found = [*body_problems(body, counting=counting), *editing_problems(body, betas)]
+    found = [*body_problems(body, counting=counting), *output_problems(body)]
+    found += editing_problems(body, betas)
     if not isinstance(body.get("messages"), list) or found:
         return tuple(found)
     for shape in SHAPE_RULES:
