@@ -15,6 +15,7 @@ from phases.world.limits import Limits
 from phases.world.loop import Loop, Reply
 from phases.world.messages import Kind, Message, Text, ToolResult, derived_id
 from phases.world.states import State
+from phases.world.taking_out import named, taken_out
 
 INTERRUPTED = "[The user interrupted here.]"
 NOT_RUN = {
@@ -104,6 +105,11 @@ def _completed(
             return "pause_limit", "The server kept pausing the turn; the answer is not whole."
         case "tool_use":
             return "unknown_stop_reason", "The model announced a tool call and made none."
+        case None:
+            return (
+                "unknown_stop_reason",
+                "The answer ended without saying why (it has no stop_reason).",
+            )
         case other:
             return (
                 "unknown_stop_reason",
@@ -114,6 +120,9 @@ def _completed(
 def _refused(withheld: Failure | None, limits: Limits) -> str:
     if withheld is None:
         return "The model gave no answer."
+    if withheld.to_take_out:
+        gone = named(withheld.to_take_out)
+        return f"{withheld.message}. So that the session can go on, this was left out: {gone}."
     asked, cap = withheld.retry_after or 0.0, limits.retry_after_cap_s
     if withheld.kind not in FOR_NOW or withheld.hopeless or asked <= cap:
         return withheld.message
@@ -136,8 +145,11 @@ def final_history(
     if not now.view:
         return loop.state.messages
     results = now.results or (answered if now.reply is not None else ())
+    view = now.view
+    if now.reply is None and now.withheld is not None:
+        view = taken_out(view, now.withheld)  # left in, it would be refused at the next prompt too
     received = () if now.reply is None else _received(now.reply, results)
-    history = (*now.view, *received, *results, *_missing(received, results, ending))
+    history = (*view, *received, *results, *_missing(received, results, ending))
     history = (*history, *now.attachments)
     if ending in (State.ABORTED_STREAMING, State.ABORTED_TOOLS):
         mark = Message(

@@ -149,6 +149,7 @@ async def _close(
     terminal = terminal_of(ending, loop)
     messages = final_history(ending, loop, answered)
     try:
+        await ports.history.record_mended(messages)
         await ports.history.record(messages)
     except Exception as error:  # a full disk must not hide how the run ended
         ports.show(Notice("error", _one_line(error)))

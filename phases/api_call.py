@@ -23,9 +23,11 @@ from phases.world.ports import (
     TextDelta,
     ThinkingDelta,
 )
+from phases.world.taking_out import named
 from phases.world.updates import (
     AttemptDropped,
     ModelSwitched,
+    Notice,
     Show,
     StreamEvent,
     TextArrived,
@@ -50,6 +52,10 @@ async def api_call(loop: Loop, ports: ApiCallPorts) -> Streamed:
     """Make one request; report what came, including what must be kept from the caller for now."""
     if loop.spent.mends:
         await ports.history.record_mended(loop.now.view)
+    refused = loop.now.withheld
+    if refused is not None and refused.to_take_out:  # by the edge that led here
+        text = f"Left out of the conversation: {named(refused.to_take_out)}; {refused.message}"
+        ports.show(Notice("warning", text))
     context = loop.state.tool_use_context
     switched_from = _switched_from(loop)
     if switched_from is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from phases.world.failures import FOR_NOW, FailureKind
 from phases.world.loop import Loop
 from phases.world.outcomes import CanAbort, Streamed, ToolsRan
+from phases.world.taking_out import silences_the_user
 
 
 def aborted(loop: Loop, outcome: CanAbort) -> bool:
@@ -47,8 +48,11 @@ def fallback_model_left(loop: Loop, outcome: object) -> bool:
 
 
 def block_refused(loop: Loop, outcome: Streamed) -> bool:
-    """A 400 named a message or block that can be taken out."""
-    return outcome.failure is not None and outcome.failure.refused is not None
+    """A 400 named a message or block that can be taken out, and the user is still heard then."""
+    failure = outcome.failure
+    if failure is None or failure.refused is None:
+        return False
+    return not silences_the_user(loop.now.view, failure)
 
 
 def mends_left(loop: Loop, outcome: object) -> bool:

@@ -16,18 +16,10 @@ from phases.world.loop import (
     Loop,
     LoopState,
     Reason,
+    Reply,
     Spent,
 )
-from phases.world.messages import (
-    Block,
-    Message,
-    RedactedThinking,
-    Text,
-    Thinking,
-    ToolResult,
-    derived_id,
-    note,
-)
+from phases.world.messages import Message, RedactedThinking, Thinking, ToolUse, note
 from phases.world.outcomes import (
     Compacted,
     Drained,
@@ -36,12 +28,17 @@ from phases.world.outcomes import (
     Streamed,
     booked,
 )
+from phases.world.taking_out import taken_out
 
 RESUME = (
-    "Your answer was cut off by the output limit. Go on at once, exactly where it stopped, in "
-    "mid-sentence if need be: no apology, no summary of what you said. Split the work that is "
-    "left into smaller pieces."
+    "Your answer was cut off {cause}. Go on at once, exactly where it stopped, in mid-sentence if "
+    "need be: no apology, no summary of what you said. Split the work that is left into smaller "
+    "pieces."
 )
+_CAPPED = "by the output limit"
+_FULL = "because the context window was full; what came before it has been summarised meanwhile"
+CUT_CALL = "It was cut in the middle of a call of {name}: that did not run. Make the call again."
+BLOCKED = "A stop hook sends you back to work; it did not say why."
 NUDGE = (
     "There is budget left for this task: {spent:,} of {budget:,} tokens are used. Go on working: "
     "look deeper, check what you assumed, finish what you left out. Do not repeat or summarise."
@@ -79,7 +76,7 @@ def reactive_compact_retry(loop: Loop, outcome: Compacted) -> Loop:
     reply = loop.now.reply
     if reply is not None:  # the window cut it: what it said is kept, and it is asked to go on
         kept = without_cut_calls(reply)
-        view = (*view, *said(kept), note(kept.message.id, "resume", RESUME))
+        view = (*view, *said(kept), _resume(reply, _FULL))
     return _onward(
         loop,
         LoopState(
@@ -126,7 +123,7 @@ def max_output_tokens_recovery(loop: Loop, outcome: Outcome) -> Loop:
     kept, resume = (), ()  # type: tuple[Message, ...], tuple[Message, ...]
     if loop.now.reply is not None:
         reply = without_cut_calls(loop.now.reply)
-        kept, resume = said(reply), (note(reply.message.id, "resume", RESUME),)
+        kept, resume = said(reply), (_resume(loop.now.reply, _CAPPED),)
     return _onward(
         loop,
         LoopState(
@@ -169,7 +166,7 @@ def pause_turn_continuation(loop: Loop, outcome: Outcome) -> Loop:
 def stop_hook_blocking(loop: Loop, outcome: HooksRan) -> Loop:
     """A stop hook sends the model back to work."""
     state = loop.state
-    words = "\n".join(outcome.blocking_errors)
+    words = "\n".join(outcome.blocking_errors).strip() or BLOCKED
     reply = said(loop.now.reply)
     after = reply[-1].id if reply else loop.now.view[-1].id
     return _onward(
@@ -219,6 +216,17 @@ def token_budget_continuation(loop: Loop, outcome: Outcome) -> Loop:
     )
 
 
+def _resume(reply: Reply, cause: str) -> Message:
+    """The request to go on, with the truth about what was cut."""
+    words = [RESUME.format(cause=cause)]
+    words += [
+        CUT_CALL.format(name=block.name)
+        for block in reply.message.content
+        if isinstance(block, ToolUse) and block.id in reply.cut_calls
+    ]
+    return note(reply.message.id, "resume", " ".join(words))
+
+
 def _onward(loop: Loop, state: LoopState, spent: Spent) -> Loop:
     """The next iteration: an empty `now`, and every attempt at a request given back."""
     return evolve(loop, state=state, spent=evolve(spent, attempts=0), now=NOTHING_YET)
@@ -252,11 +260,13 @@ def model_fallback(loop: Loop, outcome: Streamed) -> Loop:
 
 
 def request_mended(loop: Loop, outcome: Streamed) -> Loop:
-    """Ask again with a note in place of the block that was refused."""
-    spent = booked(loop.spent, outcome)
+    """Ask again with a note in place of what was refused; the failure is kept to be told."""
+    spent, failure, view = booked(loop.spent, outcome), outcome.failure, loop.now.view
+    if failure is not None:
+        view = taken_out(view, failure)
     return evolve(
         loop,
-        now=evolve(loop.now, view=_mended(loop.now.view, outcome), reply=None, withheld=None),
+        now=evolve(loop.now, view=view, reply=None, withheld=failure),
         spent=evolve(spent, mends=spent.mends + 1),
     )
 
@@ -274,31 +284,3 @@ def without_thinking(view: tuple[Message, ...]) -> tuple[Message, ...]:
         return message if unchanged else evolve(message, content=content)
 
     return tuple(stripped(message) for message in view)
-
-
-def _mended(view: tuple[Message, ...], outcome: Streamed) -> tuple[Message, ...]:
-    failure = outcome.failure
-    if failure is None or failure.refused is None:
-        return view
-    refused = failure.refused
-    words = Text(f"[taken out: the model's server refused it: {failure.message}]")
-
-    def mended(message: Message) -> Message:
-        if message.id != refused.message_id:
-            return message
-        content: list[Block] = list(message.content)
-        if refused.block < len(content):
-            block = content[refused.block]
-            content[refused.block] = (
-                ToolResult(block.tool_use_id, (words,), block.is_error)
-                if isinstance(block, ToolResult)
-                else words
-            )
-        return evolve(
-            message,
-            id=derived_id(message.id, "mended"),
-            content=tuple(content),
-            replaces=message.id,
-        )
-
-    return tuple(mended(message) for message in view)

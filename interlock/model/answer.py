@@ -18,7 +18,7 @@ from interlock.model.prices import price
 from interlock.model.reply import ReplyAssembler, ReplyError
 from interlock.model.request import Outgoing
 from interlock.model.sse import SseError, SseParser
-from phases.world.failures import Failure
+from phases.world.failures import Failure, FailureKind
 from phases.world.limits import Limits
 from phases.world.ports import Begun, Failed, ModelEvent, Replied, Request
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _DRAIN_S = 0.25  # for the end of the body after message_stop: only then can the line be kept
 _CLOSE_S = 2.0  # for saying goodbye, which nobody may cancel; then the line is just dropped
+# After these it is open which part of the history is at fault.
+_DOUBTFUL = (FailureKind.INVALID_REQUEST, FailureKind.BLOCK_REFUSED)
 _SHOWN_BYTES = 200  # of an answer that is no event stream
 
 
@@ -162,6 +164,8 @@ class Answer:
             )
         reply = assembler.reply(self._headers.get("request-id"))
         self._outgoing.tool_ids.update(call.id for call in reply.message.calls)
+        if self._request.purpose == "main":
+            self._outgoing.doubts.clear()
         return Replied(reply=reply, usage=assembler.usage, cost=cost)
 
     def _cost(self) -> float | None:
@@ -171,6 +175,8 @@ class Answer:
 
     def _fail(self, failure: Failure) -> None:
         self._failure, self.over = failure, True
+        if self._request.purpose == "main" and failure.kind in _DOUBTFUL and failure.status != 200:
+            self._outgoing.doubts.update(message.id for message in self._outgoing.messages)
 
     def _expired(self) -> Failure:
         limits = self._line.limits

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from hashlib import sha256
-from uuid import NAMESPACE_OID, UUID, uuid5
 
 from attrs import Factory, define, evolve
 
 from interlock.model.layout import says_something
-from phases.world.messages import Block, Kind, Message, Text, ToolResult, encoded
+from phases.world.messages import Block, Kind, Message, Text, ToolResult, derived_id, encoded
 
 
 @define(eq=False)
@@ -47,24 +46,16 @@ class Draft:
         digest = sha256(said).hexdigest()
         return evolve(
             self.message,
-            id=derived(self.message.id, f"mended {digest}"),
+            id=derived_id(self.message.id, f"mended {digest}"),
             content=tuple(self.content),
             replaces=self.message.id,
         )
 
 
-def derived(base: str, tag: str) -> str:
-    """`derived_id`, also where a foreign transcript has ids that are no UUIDs."""
-    try:
-        return str(uuid5(UUID(base), tag))
-    except ValueError:
-        return str(uuid5(NAMESPACE_OID, f"{base} {tag}"))
-
-
 def inserted(beside: Message, tag: str, kind: Kind, content: list[Block], did: str) -> Draft:
     """A message that was missing, by the one it stands beside."""
     message = Message(
-        id=derived(beside.id, tag),
+        id=derived_id(beside.id, tag),
         role="user",
         kind=kind,
         content=(),

@@ -16,6 +16,7 @@ from typing import Any
 
 from attrs import frozen
 
+from interlock.model.refusals import ABOUT_MEDIA, TOO_LARGE, refused_blocks
 from interlock.model.request import Outgoing
 from phases.world.failures import Failure, FailureKind, RefusedBlock
 
@@ -74,16 +75,6 @@ _TOO_LONG = re.compile(
     re.I,
 )
 _NO_CREDIT = re.compile(r"credit balance is too low", re.I)
-_NAMED = re.compile(r"\bmessages\.(\d+)\.content\.(\d+)\b")
-_ABOUT_MEDIA = re.compile(r"image|pdf|document|media", re.I)
-_TOO_LARGE = re.compile(
-    r"exceed|too (large|big|many|much)|max allowed|maximum of|\bpixels\b", re.I
-)
-_UNREADABLE = re.compile(
-    r"could not process|not valid|invalid|unsupported|does not match|corrupt", re.I
-)
-# Complaints about the order of calls and thinking: a note in place of the block mends nothing.
-_STRUCTURE = re.compile(r"\btool_use(_id)?\b|thinking|signature|cache_control", re.I)
 
 
 @frozen(kw_only=True)
@@ -106,7 +97,7 @@ def refused(
 ) -> Failure:
     """A failure that the server told: by a status, or by an error event (status 200)."""
     headers = headers or {}
-    kind, block = _kind(asked, status, error_type, detail)
+    kind, blocks = _kind(asked, status, error_type, detail)
     words, advice = (part.format_map(_names(asked)) for part in _WORDS[kind])
     wait = retry_after(headers, asked.now)
     if wait:
@@ -123,7 +114,8 @@ def refused(
         # "true" is not obeyed: what the table calls final was refused for what it says.
         hopeless=headers.get("x-should-retry", "").strip().lower() == "false",
         request_id=headers.get("request-id") or headers.get("x-request-id"),
-        refused=block,
+        refused=blocks[0] if blocks else None,
+        beside=blocks[1:],
     )
 
 
@@ -265,19 +257,20 @@ def one_line(text: str) -> str:
 
 def _kind(
     asked: Asked, status: int | None, error_type: str | None, detail: str
-) -> tuple[FailureKind, RefusedBlock | None]:
+) -> tuple[FailureKind, tuple[RefusedBlock, ...]]:
     kind = _TYPES.get(error_type or "") or _kind_of_status(status)
     if kind is not FailureKind.INVALID_REQUEST:
-        return kind, None
+        return kind, ()
     if _TOO_LONG.search(detail):
-        return FailureKind.PROMPT_TOO_LONG, None
+        return FailureKind.PROMPT_TOO_LONG, ()
     if _NO_CREDIT.search(detail):
-        return FailureKind.BILLING, None
-    about_media = bool(_ABOUT_MEDIA.search(detail))
-    block = _named_block(asked, detail, about_media=about_media)
-    if about_media and _TOO_LARGE.search(detail):
-        return FailureKind.MEDIA_TOO_LARGE, block
-    return (FailureKind.BLOCK_REFUSED if block else kind), block
+        return FailureKind.BILLING, ()
+    blocks: tuple[RefusedBlock, ...] = ()
+    if asked.outgoing is not None:
+        blocks = refused_blocks(asked.outgoing, detail, unheard=status not in (None, 200))
+    if ABOUT_MEDIA.search(detail) and TOO_LARGE.search(detail):
+        return FailureKind.MEDIA_TOO_LARGE, blocks
+    return (FailureKind.BLOCK_REFUSED if blocks else kind), blocks
 
 
 def _kind_of_status(status: int | None) -> FailureKind:
@@ -286,21 +279,6 @@ def _kind_of_status(status: int | None) -> FailureKind:
     if status in _STATUSES:
         return _STATUSES[status]
     return FailureKind.SERVER if status >= 500 else FailureKind.INVALID_REQUEST
-
-
-def _named_block(asked: Asked, detail: str, *, about_media: bool) -> RefusedBlock | None:
-    if asked.outgoing is None:
-        return None
-    named = _NAMED.search(detail)
-    if named:
-        if _STRUCTURE.search(detail):
-            return None
-        return asked.outgoing.refused(int(named[1]), int(named[2]))
-    if about_media and _UNREADABLE.search(detail) and not _TOO_LARGE.search(detail):
-        # "Could not process image" names no place. The requests before this one went through,
-        # so the newest picture is it; were it another one, the next try would take that out.
-        return asked.outgoing.last_media()
-    return None
 
 
 def _detail(body: Any) -> str:

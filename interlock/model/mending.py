@@ -54,6 +54,7 @@ RENAMED_TOOL = "a tool's name was made one the API takes"
 MEDIA = "an image or document was replaced by a note"
 RELABELLED = "an image or document was given its true type"
 THINKING = "thinking that cannot be verified was left out"
+EMPTY = "a note took the place of an empty message"
 TRAILING = "thinking that nothing followed was left out"
 
 _Spot = tuple[Draft, int, int | None, Media]  # draft, block, part of a result
@@ -76,7 +77,7 @@ def mend_all(
     pair(drafts)
     _media(drafts, looks)
     _thinking(drafts, foreign)
-    _beginning(drafts)
+    _ends(drafts)
     done = tuple(draft.finished() for draft in drafts)
     mends += [
         Mend(message_id=message.id, what=what)
@@ -213,16 +214,18 @@ def _bad(turn: list[Draft], foreign: Foreign) -> bool:
     return opens_badly(said_blocks(block for draft in turn for block in draft.content))
 
 
-# --- beginning -------------------------------------------------------------------------------
+# --- beginning and end -----------------------------------------------------------------------
 
 
-def _beginning(drafts: list[Draft]) -> None:
+def _ends(drafts: list[Draft]) -> None:
+    """The user speaks first, and says something last where it is the user's turn."""
     speaking = [draft for draft in drafts if draft.says_something]
     if not speaking and drafts:
-        words, did = NOTHING_SAID, "a note took the place of an empty message"
-        drafts.append(_note(drafts[-1], words, did))
+        drafts.append(_note(drafts[-1], NOTHING_SAID, EMPTY))
     elif speaking and speaking[0].role == "assistant":
         drafts.insert(0, _note(drafts[0], BEGINNING, "a note was put before the first reply"))
+    if speaking and speaking[-1].role == "assistant" and drafts[-1].role == "user":
+        drafts.append(_note(drafts[-1], NOTHING_SAID, EMPTY))
 
 
 def _note(beside: Draft, words: str, did: str) -> Draft:

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from attrs import Factory, define, evolve, frozen
 
-from interlock.model.drafts import Draft, answer, derived, inserted, turns_of
+from interlock.model.drafts import Draft, answer, inserted, turns_of
 from interlock.model.sound import TOOL_ID
-from phases.world.messages import Block, Kind, ToolResult, ToolUse
+from phases.world.messages import Block, Kind, ToolResult, ToolUse, derived_id
 
 LOST = (
     "No result: it was lost before it was written down. It is not known whether this call ran, "
@@ -84,7 +84,7 @@ def pair(drafts: list[Draft]) -> None:
 def _new_id(draft: Draft, index: int, taken: set[str]) -> str:
     tag, id_ = f"call {index}", ""
     while not id_ or id_ in taken:
-        id_ = f"toolu_{derived(draft.message.id, tag).replace('-', '')[:24]}"
+        id_ = f"toolu_{derived_id(draft.message.id, tag).replace('-', '')[:24]}"
         tag += "+"
     return id_
 

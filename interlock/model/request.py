@@ -17,7 +17,6 @@ import orjson
 from attrs import Factory, define, field, frozen
 
 from interlock.model.layout import Place, answers_of, has_thought, ordered, runs
-from phases.world.failures import RefusedBlock
 from phases.world.messages import (
     Kind,
     Media,
@@ -33,8 +32,7 @@ from phases.world.ports import Request
 _MARK = b',"cache_control":{"type":"ephemeral"}'
 _MARKED_TURNS = 2  # the newest user turn, and the one before: its mark was written last time
 _LEAST_BUDGET = 1024  # tokens; the API refuses less
-_MENDABLE = (Text, Media, ToolResult, Opaque)
-_CONTEXT_ID = "00000000-0000-4000-8000-0000c047e871"  # of the user context: in no transcript
+CONTEXT_ID = "00000000-0000-4000-8000-0000c047e871"  # of the user context: in no transcript
 
 
 class HistoryError(Exception):
@@ -47,31 +45,15 @@ class HistoryError(Exception):
 
 @frozen(kw_only=True)
 class Outgoing:
-    """A request as it leaves, and the way back from a place in it to the history."""
+    """A request as it leaves, and what it was made of (see refusals.py for the way back)."""
 
     body: bytes
     thinking: bool
     # Of every call so far, also of those no longer in the request.
     tool_ids: set[str] = field(eq=False)
     messages: tuple[Message, ...]
-
-    def refused(self, message: int, block: int) -> RefusedBlock | None:
-        """The block that `messages.N.content.M` names, if it can be taken out.
-
-        A call cannot (its result would be an orphan), thinking must not be.
-        """
-        turns = list(_turns(self.messages, self.thinking))
-        if message >= len(turns) or block >= len(turns[message]):
-            return None
-        return _mendable(turns[message][block])
-
-    def last_media(self) -> RefusedBlock | None:
-        """The newest block with an image or document: suspect where a 400 names no place."""
-        for turn in reversed(list(_turns(self.messages, self.thinking))):
-            for place in reversed(turn):
-                if _holds_media(place.block):
-                    return _mendable(place)
-        return None
+    # Messages of requests that were refused for no named reason; none since a reply came.
+    doubts: set[str] = field(eq=False)
 
 
 @define
@@ -118,11 +100,12 @@ class Gate:
         self._context: tuple[Message, ...] = ()
         if user_context is not None and user_context.strip():
             words = (Text(user_context),)
-            self._context = (Message(id=_CONTEXT_ID, role="user", kind=Kind.NOTE, content=words),)
+            self._context = (Message(id=CONTEXT_ID, role="user", kind=Kind.NOTE, content=words),)
         self._fixed = _fixed(system, tools)
         self._built: dict[str, _Built] = {}
         # A call that a compaction took out of the requests still stands in the transcript.
         self._ever: set[str] = set()
+        self._doubts: set[str] = set()
 
     def build(
         self,
@@ -155,6 +138,7 @@ class Gate:
             thinking=thinking,
             tool_ids=self._ever,
             messages=messages,
+            doubts=self._doubts,
         )
 
     def _body(
@@ -166,7 +150,7 @@ class Gate:
         counting: bool,
         adaptive: bool,
     ) -> bytes:
-        cap, thinking = request.max_tokens, b""
+        cap, thinking = min(request.max_tokens, most_output or request.max_tokens), b""
         if adaptive:
             thinking = b',"thinking":{"type":"adaptive"}'
         elif built.thinking and self._budget is not None:
@@ -218,6 +202,13 @@ def _extend(built: _Built, messages: tuple[Message, ...]) -> None:
     last = built.turns[-1]
     if last.role == "assistant" and last.calls:
         raise HistoryError(last.members[-1].id, f"no results for {', '.join(last.calls)}")
+    if last.role == "assistant" and not _paused(last.members[-1]):
+        raise HistoryError(last.members[-1].id, "nobody has spoken since the last reply")
+
+
+def _paused(message: Message) -> bool:
+    """Whether the server paused this reply and wants it sent back, to go on from there."""
+    return message.origin is not None and message.origin.stop_reason == "pause_turn"
 
 
 def _rewind(built: _Built, messages: tuple[Message, ...]) -> int:
@@ -351,23 +342,3 @@ def _marked(built: _Built) -> list[bytes]:
             blocks.append(Text(ending.text.rstrip()))
             parts[last.tail] = b",".join([encoded(block.wire()) for block in blocks])
     return parts
-
-
-def _turns(messages: tuple[Message, ...], thinking: bool) -> Iterator[list[Place]]:
-    """The blocks of each API message, as they were sent; from scratch, for an error only."""
-    asked: tuple[str, ...] = ()
-    for _, _, members in runs(messages):
-        yield ordered(members, asked, thinking=thinking)
-        asked = tuple(call.id for message in members for call in message.calls)
-
-
-def _mendable(place: Place) -> RefusedBlock | None:
-    if not isinstance(place.block, _MENDABLE) or place.message.id == _CONTEXT_ID:
-        return None
-    return RefusedBlock(message_id=place.message.id, block=place.index)
-
-
-def _holds_media(block: object) -> bool:
-    if isinstance(block, ToolResult):
-        return any(isinstance(part, Media) for part in block.content)
-    return isinstance(block, Media)

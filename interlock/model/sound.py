@@ -136,7 +136,9 @@ class Sound:
                 self.messages = messages[:start]
                 return False
         last = self._turns[-1] if self._turns else _NONE
-        return bool(self._turns) and not last.calls
+        # An empty prompt behind a reply: the reply would be taken for a beginning to go on from.
+        unheard = last.role == "assistant" and messages[-1].role == "user"
+        return bool(self._turns) and not last.calls and not unheard
 
     def _rewind(self, same: int) -> int:
         # A turn that ends where the common part does may grow, so it is looked at again.

@@ -137,8 +137,8 @@ class Transcript:
             entries: tuple[Entry, ...] = (mended_of(message, parent=self._tip),)
         else:
             entries = entries_of(message, parent=self._tip, calls=self._calls)
-        if message.kind is Kind.PROMPT:
-            self._prompt = message
+        if message.kind is Kind.PROMPT and message.replaces is None:
+            self._prompt = message  # what the user said, whatever became of it
         self._append(entries)
         if message.kind is Kind.PROMPT:
             self._sync()

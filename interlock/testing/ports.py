@@ -98,11 +98,15 @@ def fails(
     kind: FailureKind,
     *,
     retry_after: float | None = None,
-    refused: RefusedBlock | None = None,
+    refused: tuple[RefusedBlock, ...] = (),
 ) -> Answer:
     """No reply, for this reason."""
     failure = Failure(
-        kind=kind, message=f"scripted: {kind.value}", retry_after=retry_after, refused=refused
+        kind=kind,
+        message=f"scripted: {kind.value}",
+        retry_after=retry_after,
+        refused=refused[0] if refused else None,
+        beside=refused[1:],
     )
     return Answer(failure=failure, usage=Usage(), cost=0.0)
 

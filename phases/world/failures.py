@@ -45,10 +45,12 @@ FOR_NOW = frozenset(
 
 @frozen(kw_only=True)
 class RefusedBlock:
-    """The place in the history that a 400 named."""
+    """A block of the history that a 400 is about."""
 
     message_id: str
     block: int
+    what: str = ""  # for a person: "a call of Bash"
+    told: bool = False  # not refused itself: its words stay, as plain text
 
 
 @frozen(kw_only=True)
@@ -62,4 +64,9 @@ class Failure:
     retry_after: float | None = None  # seconds, a lower bound
     hopeless: bool = False  # the server said that trying again will not help
     request_id: str | None = None
-    refused: RefusedBlock | None = None
+    refused: RefusedBlock | None = None  # what the server named
+    beside: tuple[RefusedBlock, ...] = ()  # what has to go with it: a result with its call
+
+    @property
+    def to_take_out(self) -> tuple[RefusedBlock, ...]:
+        return () if self.refused is None else (self.refused, *self.beside)

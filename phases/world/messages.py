@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, Literal
-from uuid import UUID, uuid5
+from uuid import NAMESPACE_OID, UUID, uuid5
 
 import orjson
 from attrs import field, frozen
@@ -187,8 +187,14 @@ def encoded(value: Json) -> bytes:
 
 
 def derived_id(base: str, tag: str) -> str:
-    """An id that a pure function can give: the same for the same `base` id and `tag`."""
-    return str(uuid5(UUID(base), tag))
+    """An id that a pure function can give: the same for the same `base` id and `tag`.
+
+    Also where a foreign transcript has ids that are no UUIDs.
+    """
+    try:
+        return str(uuid5(UUID(base), tag))
+    except ValueError:
+        return str(uuid5(NAMESPACE_OID, f"{base} {tag}"))
 
 
 def note(after: str, tag: str, text: str) -> Message:

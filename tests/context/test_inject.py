@@ -15,6 +15,7 @@ from interlock.context.inject import (
     user_context,
 )
 from interlock.model import AnthropicModel
+from interlock.model.refusals import refused_blocks
 from interlock.model.request import Gate
 from interlock.options import Options
 from interlock.prompt import system_blocks
@@ -96,10 +97,10 @@ def test_a_refusal_that_names_it_takes_nothing_out_and_others_are_found() -> Non
 
     outgoing = Gate(user_context=TEXT).build(asking(prompt))
 
-    assert outgoing.refused(0, 0) is None
-    refused = outgoing.refused(0, 1)
-    assert refused is not None
-    assert (refused.message_id, refused.block) == (prompt.id, 0)
+    assert refused_blocks(outgoing, "messages.0.content.0: bad", unheard=True) == ()
+    for words in ("messages.0.content.1: bad", "messages.0: bad"):
+        (refused,) = refused_blocks(outgoing, words, unheard=True)
+        assert (refused.message_id, refused.block) == (prompt.id, 0)
 
 
 async def test_its_prefix_is_read_from_the_cache_after_a_compaction_too() -> None:

@@ -298,6 +298,17 @@ def refusal(what: str, request: SentRequest) -> Answer:
         case "400 a block is refused":
             place = _place(request, ("text", "tool_result"))
             return status(400, invalid, f"{place}: the text is not allowed")
+        case "400 a message is refused":
+            number = len(request.body["messages"]) // 2
+            return status(400, invalid, f"messages.{number}: this message is not allowed")
+        case "400 a call is refused":
+            return status(400, invalid, f"{_place(request, ('tool_use',))}.tool_use.input: bad")
+        case "400 thinking is refused":
+            kinds = ("thinking", "tool_use")
+            return status(400, invalid, f"{_place(request, kinds)}: Invalid `signature`")
+        case "400 a pair is refused":
+            place = _place(request, ("tool_result",))
+            return status(400, invalid, f"{place}: unexpected `tool_use_id`")
         case "401 bad key":
             return status(401, "authentication_error", "invalid x-api-key")
         case "404 no such model":

@@ -29,7 +29,7 @@ from phases.world.ports import Spoken
 TOO_LONG = fails(FailureKind.PROMPT_TOO_LONG)
 OVERLOADED = fails(FailureKind.OVERLOADED)
 HALF = says("half", stop_reason="max_tokens")
-FIRST_ID = "00000000-0000-4000-8000-000000000001"
+RESULT_ID = "00000000-0000-4000-8000-000000000003"  # of the third message
 
 
 def worked_example() -> Played:
@@ -64,8 +64,9 @@ def overloaded() -> Played:
 
 def refused_block() -> Played:
     """A block the server refuses is replaced by a note."""
-    place = RefusedBlock(message_id=FIRST_ID, block=0)
-    return play(fails(FailureKind.BLOCK_REFUSED, refused=place), says("done"))
+    place = RefusedBlock(message_id=RESULT_ID, block=0, what="a result of Read")
+    refused = fails(FailureKind.BLOCK_REFUSED, refused=(place,))
+    return play(call(tool("Read")), refused, says("done"))
 
 
 def stop_hooks() -> Played:

@@ -13,6 +13,7 @@ from attrs import evolve
 from interlock.closing import INTERRUPTED
 from interlock.testing import (
     CHAIN,
+    Answer,
     CollapseStore,
     FakeClock,
     Hooks,
@@ -219,20 +220,84 @@ def test_another_failure_than_an_overload_changes_no_model() -> None:
 
 
 def test_a_refused_block_is_replaced_by_a_note_and_asked_about_once_more() -> None:
-    prompt_id = "00000000-0000-4000-8000-000000000001"
-    refused = fails(FailureKind.BLOCK_REFUSED, refused=RefusedBlock(message_id=prompt_id, block=0))
-
-    run = play(refused, says("hi"))
+    run = play(call(tool("Read")), refuses(3), says("hi"))
 
     assert run.trace.took("api_call", "api_call", "request_mended")
-    mended = run.requests[1].messages[0]
-    assert mended.replaces == prompt_id
-    assert "taken out" in mended.text
+    mended = run.requests[2].messages[2]
+    assert mended.replaces == id_of(3)
+    (left,) = mended.content
+    assert isinstance(left, ToolResult)
+    assert left.text == "[taken out: the model's server refused it: scripted: block_refused]"
     assert mended in run.written
+    told = [one.text for one in run.updates if isinstance(one, Notice)]
+    assert told == ["Left out of the conversation: a result; scripted: block_refused"]
+
+
+def test_a_call_goes_with_its_result_and_the_model_is_told() -> None:
+    run = play(call(tool("Read")), refuses(2, 3), says("hi"))
+
+    asked = run.requests[2].messages
+    assert [block for message in asked for block in message.content] == [
+        Text("do it"),
+        Text(
+            "[taken out: a call of Read and its result; the model's server refused it: scripted:"
+            " block_refused. What it did, if it ran, stands]"
+        ),
+        Text("[taken out: the result of a call that was taken out as well]"),
+    ]
+
+
+def test_without_the_prompt_there_is_nothing_to_answer() -> None:
+    run = play(refuses(1), says("hi"))
+
+    assert (run.ending, run.error) == (State.COMPLETED, "api_error")
+    assert len(run.requests) == 1
+    (left,) = run.finished.messages
+    assert left.replaces == id_of(1)
+    assert left.text.startswith("[taken out: ")
+    assert left in run.written
+
+
+def test_an_answer_that_was_cut_is_told_by_what_and_which_call_did_not_run() -> None:
+    by_cap = play(
+        cut(says("and"), tool("Write")),
+        says("the end"),
+        stage=Stage(features=Features(output_cap=False)),
+    )
+    full = evolve(cut(says("and"), tool("Write")), stop_reason=WINDOW)
+    by_window = play(full, says("summary"), says("the end"))
+
+    for run, cause in (
+        (by_cap, "by the output limit"),
+        (by_window, "the context window was full"),
+    ):
+        words = run.requests[-1].messages[-1].text
+        assert cause in words
+        assert "in the middle of a call of Write: that did not run" in words
+
+
+def test_a_hook_that_blocks_without_a_word_does_not_leave_the_request_to_end_in_a_reply() -> None:
+    hooks = Hooks([Spoken(blocking_errors=(" ",)), Spoken()])
+
+    run = play(says("1"), says("2"), stage=Stage(stop_hooks=hooks))
+
+    assert run.requests[1].messages[-1].role == "user"
+    assert "did not say why" in run.requests[1].messages[-1].text
+
+
+def id_of(number: int) -> str:
+    return f"00000000-0000-4000-8000-{number:012}"
+
+
+def refuses(*numbers: int) -> Answer:
+    """A 400 that is about the first blocks of these messages."""
+    blocks = (RefusedBlock(message_id=id_of(one), block=0, what="a result") for one in numbers)
+    return fails(FailureKind.BLOCK_REFUSED, refused=tuple(blocks))
 
 
 def test_mends_end() -> None:
-    refused = fails(FailureKind.BLOCK_REFUSED, refused=RefusedBlock(message_id="?", block=0))
+    place = RefusedBlock(message_id="?", block=0)
+    refused = fails(FailureKind.BLOCK_REFUSED, refused=(place,))
 
     run = play(refused, refused, stage=Stage(limits=limits(max_mends=1)))
 

@@ -6,6 +6,7 @@ import pytest
 from attrs import evolve
 
 from interlock.model import Mender
+from interlock.model.mending import NOTHING_SAID
 from interlock.model.pairing import LOST
 from phases.world.messages import (
     Block,
@@ -135,6 +136,7 @@ def test_a_second_result_is_left_out_wherever_it_stands() -> None:
         (first,),
         (Text("ok"),),
         (),
+        (Text(NOTHING_SAID),),  # else the request would end in the reply
     ]
 
 

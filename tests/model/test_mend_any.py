@@ -18,7 +18,9 @@ from tests.model.histories import TOOL, assistant, call, histories, marked, resu
 
 
 def refusals(messages: tuple[Message, ...], budget: int | None) -> tuple[str, ...]:
-    """What the real API would say to the request; the gate may not raise."""
+    """What the real API would say once the user has spoken; the gate may not raise."""
+    if messages[-1].role == "assistant":
+        messages = (*messages, user("go on"))
     book = SignatureBook()
     for message in messages:
         if message.role == "assistant":

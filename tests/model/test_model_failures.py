@@ -12,7 +12,7 @@ from attrs import frozen
 
 from interlock.model.failures import Asked, one_line, raised, refused, retry_after
 from interlock.model.request import Gate, Outgoing
-from phases.world.failures import Failure, FailureKind, RefusedBlock
+from phases.world.failures import Failure, FailureKind
 from phases.world.messages import Message, ToolResult
 from tests.model.histories import PIXEL, asking, assistant, call, user
 
@@ -20,8 +20,6 @@ K = FailureKind
 NOW = 1_800_000_000.0
 SHOWN = user(ToolResult("toolu_1", (PIXEL,)), "and a note")
 HISTORY: tuple[Message, ...] = (user("go"), assistant("so", call()), SHOWN)
-THE_PICTURE = RefusedBlock(message_id=SHOWN.id, block=0)
-TOO_WIDE = "image.source.base64.data: At least one of the image dimensions exceed max allowed size"
 
 
 def asked(outgoing: Outgoing | None = None) -> Asked:
@@ -103,44 +101,6 @@ def test_what_a_server_says_has_one_kind(case: Case) -> None:
     assert case.detail in failure.message
     assert "\n" not in failure.message
     assert failure.refused is None
-
-
-BLOCKS = {
-    "too wide": (f"messages.2.content.0.{TOO_WIDE}: 8000 pixels", K.MEDIA_TOO_LARGE, THE_PICTURE),
-    "inside a result": (
-        f"messages.2.content.0.tool_result.content.0.{TOO_WIDE}",
-        K.MEDIA_TOO_LARGE,
-        THE_PICTURE,
-    ),
-    "named, unreadable": (
-        "messages.2.content.0.image.source.base64.data: Could not process image",
-        K.BLOCK_REFUSED,
-        THE_PICTURE,
-    ),
-    "unnamed, unreadable": ("Could not process image", K.BLOCK_REFUSED, THE_PICTURE),
-    "a text": (
-        "messages.2.content.1: text is not allowed here",
-        K.BLOCK_REFUSED,
-        RefusedBlock(message_id=SHOWN.id, block=1),
-    ),
-    "a call": ("messages.1.content.1: no such thing", K.INVALID_REQUEST, None),
-    "not there": ("messages.7.content.1: no such thing", K.INVALID_REQUEST, None),
-    "not a matter of blocks": (
-        "messages.2.content.0: unexpected `tool_use_id` found in `tool_result` blocks",
-        K.INVALID_REQUEST,
-        None,
-    ),
-    "a schema": ("tools.0.input_schema: JSON schema is invalid", K.INVALID_REQUEST, None),
-}
-
-
-@pytest.mark.parametrize(("detail", "kind", "block"), BLOCKS.values(), ids=BLOCKS)
-def test_a_400_that_names_a_block_leads_to_it(
-    detail: str, kind: FailureKind, block: RefusedBlock | None
-) -> None:
-    failure = told(400, "invalid_request_error", detail)
-
-    assert (failure.kind, failure.refused) == (kind, block)
 
 
 # --- pauses ----------------------------------------------------------------------------------

@@ -230,7 +230,7 @@ async def test_a_400_leads_back_to_the_picture_it_names(model_at: MakeModel) -> 
         failure = await failed(model, user("go"), user("on"), assistant(call()), user(" "), shown)
 
     assert failure.kind is K.MEDIA_TOO_LARGE
-    assert failure.refused == RefusedBlock(message_id=shown.id, block=0)
+    assert failure.refused == RefusedBlock(message_id=shown.id, block=0, what="a result of Bash")
 
 
 async def test_unknown_events_and_blocks_do_no_harm(model_at: MakeModel) -> None:

@@ -8,14 +8,23 @@ from typing import Any
 
 import orjson
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.model.request import Gate, HistoryError
 from interlock.scripted import SignatureBook
 from interlock.scripted.validate import problems
-from phases.world.failures import RefusedBlock
-from phases.world.messages import Message, Opaque, RedactedThinking, Text, Thinking, ToolResult
+from phases.world.messages import (
+    Message,
+    Opaque,
+    Origin,
+    RedactedThinking,
+    Text,
+    Thinking,
+    ToolResult,
+)
+from phases.world.usage import Usage
 from tests.model.histories import (
     PIXEL,
     TOOL,
@@ -85,12 +94,35 @@ def test_what_says_nothing_never_leaves() -> None:
 def test_a_reply_to_go_on_from_does_not_end_in_white_space() -> None:
     opaque = Opaque({"type": "hologram", "data": "x"})
 
-    sent = body(user("hello"), assistant(opaque, "so far \n"))
+    paused = by_server(assistant(opaque, "so far \n"), "pause_turn")
+
+    sent = body(user("hello"), paused)
 
     assert sent["messages"][1]["content"] == [
         {"type": "hologram", "data": "x"},
         {"type": "text", "text": "so far"},
     ]
+
+
+@pytest.mark.parametrize("reason", ["end_turn", None])
+def test_no_request_ends_in_a_reply_that_was_not_paused(reason: str | None) -> None:
+    with pytest.raises(HistoryError, match="nobody has spoken since the last reply"):
+        body(user("hello"), by_server(assistant("hi"), reason))
+    with pytest.raises(HistoryError, match="nobody has spoken"):
+        body(user("hello"), by_server(assistant("hi"), reason), user(" \n"))
+
+
+def test_no_request_asks_for_more_than_the_model_can_write() -> None:
+    for budget in (None, 2000):
+        sent = Gate(thinking_budget=budget).build(
+            asking(user("go"), max_tokens=100_000), most_output=64_000
+        )
+        assert b'"max_tokens":64000,' in sent.body
+
+
+def by_server(message: Message, reason: str | None) -> Message:
+    origin = Origin(api_id="msg_1", model="m", stop_reason=reason, usage=Usage())
+    return evolve(message, origin=origin)
 
 
 def test_half_a_character_leaves_as_a_replacement() -> None:
@@ -235,32 +267,6 @@ def test_without_a_system_prompt_the_last_tool_is_marked() -> None:
     sent = marked(user("go"), gate=Gate(tools=(TOOL, {**TOOL, "name": "Read"})))
 
     assert [("cache_control" in tool) for tool in sent["tools"]] == [False, True]
-
-
-# --- the way back ----------------------------------------------------------------------------
-
-
-def test_a_place_in_the_request_leads_back_to_the_history() -> None:
-    replied = assistant(HM, " ", "so", call("a"), call("b"))
-    note, second, first = user("", PIXEL), result("b"), result("a")
-    sent = Gate().build(asking(user("go"), replied, note, second, first))
-
-    assert sent.refused(1, 0) == RefusedBlock(message_id=replied.id, block=2)
-    assert sent.refused(2, 0) == RefusedBlock(message_id=first.id, block=0)
-    assert sent.refused(2, 1) == RefusedBlock(message_id=second.id, block=0)
-    assert sent.refused(2, 2) == RefusedBlock(message_id=note.id, block=1)
-    assert sent.last_media() == RefusedBlock(message_id=note.id, block=1)
-
-
-@pytest.mark.parametrize("place", [(1, 0), (1, 1), (1, 9), (9, 0)])
-def test_calls_thinking_and_places_that_are_not_there_cannot_be_taken_out(
-    place: tuple[int, int],
-) -> None:
-    messages = (user("go"), assistant(HM, call("a")), result("a"))
-    sent = Gate(thinking_budget=2000).build(asking(*messages))
-
-    assert sent.refused(*place) is None
-    assert sent.last_media() is None
 
 
 # --- any history -----------------------------------------------------------------------------

@@ -1,0 +1,237 @@
+"""From a server's words to the blocks of the history that they are about.
+
+A place that is named leads to its block, and to what must go with it: a call to its result,
+thinking to the whole trajectory it belongs to (law 6). Where none is named, what was refused
+before and never accepted since is doubted. What the 400 says about other parameters of the
+request leads nowhere: no block is at fault.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from attrs import evolve, frozen
+
+from interlock.model.layout import Place, ordered, runs
+from interlock.model.request import CONTEXT_ID, Outgoing
+from phases.world.failures import RefusedBlock
+from phases.world.messages import (
+    Block,
+    Kind,
+    Media,
+    RedactedThinking,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+)
+from phases.world.taking_out import is_note, newest_prompt
+
+THOUGHT = (Thinking, RedactedThinking)
+_TEXTS = {
+    Kind.PROMPT: "words of the user",
+    Kind.REPLY: "words of the model",
+    Kind.RESULT: "words beside a result",
+    Kind.SUMMARY: "the summary",
+}
+_NAMED = re.compile(r"\bmessages[.\[](\d+)\]?(?:\.content[.\[](\d+)\b)?")
+_ABOUT_PAIRS = re.compile(r"\btool_use(_id)?s?\b.*\b(ids?|result)\b|tool_use_id", re.I)
+_ABOUT_THINKING = re.compile(r"\bthinking\b|\bsignature\b", re.I)
+# Parameters of the request that are no part of the history; cache marks are ours as well.
+_ELSEWHERE = re.compile(
+    r"^\W*(max_tokens|model|system|tools|tool_choice|thinking|temperature|top_[pk]|stream|metadata"
+    r"|stop_sequences|context_management|output_config|betas?|anthropic-|x-api-key)|cache_control",
+    re.I,
+)
+_UNREADABLE = re.compile(
+    r"could not process|not valid|invalid|unsupported|does not match|corrupt", re.I
+)
+ABOUT_MEDIA = re.compile(r"image|pdf|document|media", re.I)
+TOO_LARGE = re.compile(r"exceed|too (large|big|many|much)|max allowed|maximum of|\bpixels\b", re.I)
+
+
+@frozen
+class _Spot:
+    """A block as it was sent."""
+
+    turn: int  # which API message
+    place: Place
+    told: bool = False  # its words may stay
+
+    @property
+    def block(self) -> Block:
+        return self.place.block
+
+
+_Turns = list[list[_Spot]]
+
+
+def refused_blocks(outgoing: Outgoing, detail: str, *, unheard: bool) -> tuple[RefusedBlock, ...]:
+    """What to take out of the history, in its order; nothing where nothing can be.
+
+    `unheard` says that the request was refused before any answer had begun.
+    """
+    if _ELSEWHERE.search(detail):
+        return ()
+    turns, found, place = _turns(outgoing), list[_Spot](), _NAMED.search(detail)
+    too_large = ABOUT_MEDIA.search(detail) and TOO_LARGE.search(detail)
+    if place is not None:
+        block = None if place[2] is None else int(place[2])
+        found = _named(turns, int(place[1]), block, detail)
+    elif ABOUT_MEDIA.search(detail) and _UNREADABLE.search(detail) and not too_large:
+        # "Could not process image" names no place. The requests before this one went through,
+        # so the newest picture is it; were it another one, the next try would take that out.
+        found = _newest_media(turns)
+    if not found and unheard and not too_large:
+        found = _doubted(turns, outgoing)
+    places = {(spot.place.message.id, spot.place.index): spot for spot in found}
+    blocks = [spot.block for turn in turns for spot in turn]
+    calls = {block.id: block.name for block in blocks if isinstance(block, ToolUse)}
+    return tuple(
+        _refused(places[spot.place.message.id, spot.place.index], calls)
+        for turn in turns
+        for spot in turn
+        if (spot.place.message.id, spot.place.index) in places
+        and spot.place.message.id != CONTEXT_ID
+    )
+
+
+def _turns(outgoing: Outgoing) -> _Turns:
+    """The blocks of each API message, as they were sent; from scratch, for an error only."""
+    asked: tuple[str, ...] = ()
+    turns: _Turns = []
+    for _, _, members in runs(outgoing.messages):
+        places = ordered(members, asked, thinking=outgoing.thinking)
+        turns.append([_Spot(len(turns), place) for place in places])
+        asked = tuple(call.id for message in members for call in message.calls)
+    return turns
+
+
+# --- what is named ---------------------------------------------------------------------------
+
+
+def _named(turns: _Turns, number: int, block: int | None, detail: str) -> list[_Spot]:
+    if number >= len(turns):
+        return []
+    turn = turns[number]
+    if block is not None and block >= len(turn):
+        block = None  # counted otherwise than by us; the message is the right one
+    if _ABOUT_THINKING.search(detail) and number % 2:
+        return _trajectory(turns, number)
+    if block is not None and isinstance(turn[block].block, THOUGHT):
+        return _trajectory(turns, number)
+    if block is None or is_note(turn[block].block):
+        # The whole message; also where a note in place of the one block did not help.
+        left = [spot for spot in turn if not is_note(spot.block) or _is_result(spot)]
+        return _with_partners(turns, left)
+    if _is_result(turn[block]) and not _ABOUT_PAIRS.search(detail):
+        return [turn[block]]  # it is what the tool said that was refused
+    return _with_partners(turns, [turn[block]])
+
+
+def _with_partners(turns: _Turns, spots: list[_Spot]) -> list[_Spot]:
+    """Calls with their results and results with their calls: one of them alone is refused."""
+    ids = {name for spot in spots if (name := _call_of(spot)) is not None}
+    beside = [spot for turn in turns for spot in turn if _call_of(spot) in ids]
+    return [*spots, *beside]
+
+
+def _trajectory(turns: _Turns, number: int) -> list[_Spot]:
+    """The thinking of the whole trajectory, never a part of it.
+
+    One that still goes on would be refused without its thinking too. So it ends here: its calls
+    and results become words, and nothing that was learnt is lost.
+    """
+    first = last = number
+    while first >= 2 and any(map(_is_result, turns[first - 1])):
+        first -= 2
+    while last + 2 < len(turns) and any(map(_is_result, turns[last + 1])):
+        last += 2
+    thoughts = [
+        spot
+        for turn in turns[first : last + 1]
+        for spot in turn
+        if isinstance(spot.block, THOUGHT)
+    ]
+    closed = last + 1 < len(turns) and not any(map(_is_result, turns[last + 1]))
+    if thoughts and closed:
+        return thoughts
+    paired = [
+        evolve(spot, told=True)
+        for turn in turns[first : last + 2]
+        for spot in turn
+        if _call_of(spot) is not None
+    ]
+    return [*thoughts, *paired]
+
+
+def _newest_media(turns: _Turns) -> list[_Spot]:
+    spots = (spot for turn in reversed(turns) for spot in reversed(turn))
+    return [spot for spot in spots if _holds_media(spot.block)][:1]
+
+
+# --- what is doubted -------------------------------------------------------------------------
+
+
+def _doubted(turns: _Turns, outgoing: Outgoing) -> list[_Spot]:
+    """What was refused at an earlier prompt too and has not been accepted since.
+
+    A reply proves what stands before it. Of the rest the words of the user go first, then the
+    reply with its results. The newest prompt is the last to go.
+    """
+    messages = outgoing.messages
+    replies = [at for at, message in enumerate(messages) if message.kind is Kind.REPLY]
+    unproven = {message.id for message in messages[replies[-1] if replies else 0 :]}
+    doubted = [
+        spot
+        for turn in turns
+        for spot in turn
+        if spot.place.message.id in unproven & outgoing.doubts
+        and (_is_result(spot) or not is_note(spot.block))
+    ]
+    newest = newest_prompt(messages)
+    older = [spot for spot in doubted if spot.place.message is not newest]
+    words = [spot for spot in older if spot.turn % 2 == 0 and not _is_result(spot)]
+    return _with_partners(turns, words or older or doubted)
+
+
+# --- one block -------------------------------------------------------------------------------
+
+
+def _refused(spot: _Spot, calls: Mapping[str, str]) -> RefusedBlock:
+    message = spot.place.message
+    what = _what(spot.block, message.kind, calls)
+    return RefusedBlock(message_id=message.id, block=spot.place.index, what=what, told=spot.told)
+
+
+def _what(block: Block, kind: Kind, calls: Mapping[str, str]) -> str:
+    match block:
+        case Text():
+            return _TEXTS.get(kind, "a note")
+        case Media():
+            return f"an {block.kind}" if block.kind == "image" else f"a {block.kind}"
+        case ToolUse():
+            return f"a call of {block.name}"
+        case ToolResult():
+            return f"a result of {calls.get(block.tool_use_id, 'a tool')}"
+        case Thinking() | RedactedThinking():
+            return "thinking"
+    return "a block"
+
+
+def _is_result(spot: _Spot) -> bool:
+    return isinstance(spot.block, ToolResult)
+
+
+def _call_of(spot: _Spot) -> str | None:
+    match spot.block:
+        case ToolUse(id=name) | ToolResult(tool_use_id=name):
+            return name
+    return None
+
+
+def _holds_media(block: Block) -> bool:
+    if isinstance(block, ToolResult):
+        return any(isinstance(part, Media) for part in block.content)
+    return isinstance(block, Media)
