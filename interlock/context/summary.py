@@ -31,6 +31,7 @@ from phases.world.messages import note
 from phases.world.ports import Clock, Failed, Ids, Model, Replied, Request, Summarised
 from phases.world.size import BYTES_PER_TOKEN, calibration, tokens_of
 from recovery.reducers import without_thinking
+from phases.world.taking_out import taken_out
 
 INSTRUCTION = """\
 The conversation has become too long for the context window. Write a summary that will take its \
@@ -172,6 +173,7 @@ class ModelSummariser:
         self, loop: Loop, view: Messages, focus: str | None, bill: _Bill
     ) -> str | _Unwritten:
         limits, tries, scale = loop.run.limits, 0, _Scale.of(loop, view)
+        without: list[Failure] = []  # what the server refused of it, and was taken out
         said: str | _Unwritten = _Unwritten("no part of the conversation fits beside a summary")
         for version, instruction in _askings(view, focus):
             if tries >= limits.max_summary_tries:
@@ -179,14 +181,32 @@ class ModelSummariser:
             if not scale.fits(version):
                 continue
             tries += 1
-            request = _request(loop, version, instruction)
-            said = _judged(await self._asked(request, limits, bill))
+            said = await self._said(loop, version, instruction, without, bill)
             if isinstance(said, str):
                 most = int(limits.summary_room * BYTES_PER_TOKEN * 1.5)
                 return cut(said, most)
             if said.failure is not None and said.failure.kind not in _TOO_BIG:
                 break
         return said
+
+    async def _said(
+        self, loop: Loop, version: Messages, instruction: str, without: list[Failure], bill: _Bill
+    ) -> str | _Unwritten:
+        """One version, and again without a block that is refused: that costs no other block."""
+        limits = loop.run.limits
+        for earlier in without:
+            version = taken_out(version, earlier)
+        while True:
+            request = _request(loop, version, instruction)
+            said = _judged(await self._asked(request, limits, bill))
+            failure = None if isinstance(said, str) else said.failure
+            if failure is None or len(without) >= limits.max_mends:
+                return said
+            mended = taken_out(version, failure)
+            if mended is version:
+                return said
+            version = mended
+            without.append(failure)
 
     async def _asked(self, request: Request, limits: Limits, bill: _Bill) -> Replied | Failed:
         """One request, and again a few times where it failed for now."""

@@ -17,7 +17,7 @@ from interlock.context.summary import BRIEF, INSTRUCTION, TERSE, ModelSummariser
 from interlock.testing import Answer, FakeClock, ScriptedModel, SequentialIds, fails
 from interlock.testing import call as calls
 from interlock.testing import says as writes
-from phases.world.failures import FailureKind
+from phases.world.failures import FailureKind, RefusedBlock
 from phases.world.limits import Limits
 from phases.world.loop import Loop
 from phases.world.messages import Kind, Media, Message, Text, Thinking, ToolResult, derived_id
@@ -279,6 +279,38 @@ def test_a_refused_picture_in_the_history_is_left_out_of_the_next_try(kind: Fail
 
 
 # --- what stands for the history -----------------------------------------------------------------
+
+
+def test_a_block_that_is_refused_goes_alone_and_the_rest_is_summarised() -> None:
+    view = (*rounds(2), says("that is it"))
+    place = RefusedBlock(message_id=view[-1].id, block=0)
+    bad = fails(FailureKind.BLOCK_REFUSED, refused=(place,))
+
+    made = summarised(view, bad, writes("the summary"))
+
+    first, second = made.model.requests
+    assert first.messages[:-2] == second.messages[:-2] == view[:-1]
+    assert second.messages[-2].text.startswith("[taken out: ")
+    assert second.messages[-1].text == INSTRUCTION
+    assert made.outcome.problem is None
+    assert "the summary" in words(made.view)
+
+
+def test_blocks_that_are_refused_again_and_again_end_in_the_cut() -> None:
+    view = (*rounds(2), says("that is it"))
+
+    def refusing(message_id: str) -> Answer:
+        place = RefusedBlock(message_id=message_id, block=0)
+        return fails(FailureKind.BLOCK_REFUSED, refused=(place,))
+
+    ids = [view[-1].id]
+    while len(ids) < 4:
+        ids.append(derived_id(ids[-1], "mended"))
+    limits = evolve(Limits(), max_mends=3, max_summary_tries=1)
+    made = summarised(view, *map(refusing, ids), loop=loop_of(view, limits=limits))
+
+    assert len(made.model.requests) == 4
+    assert made.outcome.problem is not None
 
 
 def test_the_users_words_stay_verbatim_also_across_a_second_compaction() -> None:
