@@ -7,7 +7,8 @@ made is `assembly`'s affair, what happens in a prompt the table's.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 
@@ -22,7 +23,7 @@ from interlock.context.autocompact import by_hand, fixed_part_warning
 from interlock.context.gauge import Fill, fill
 from interlock.cooldown import CoolDown
 from interlock.drive import Finished, Ports, drive
-from interlock.errors import TranscriptError
+from interlock.errors import TranscriptError, UsageError
 from interlock.home import SessionPaths
 from interlock.hooks import HookedStop, HookedTools, SessionHooks, Who, notified
 from interlock.inbox import (
@@ -40,6 +41,7 @@ from interlock.ledger import Account, Ledger
 from interlock.model import Mender
 from interlock.model.prices import facts
 from interlock.options import Options, PermissionMode
+from interlock.output_cap import output_cap_warning
 from interlock.permissions import Gate
 from interlock.sessions import Transcript
 from interlock.sessions.transcript import private_folder
@@ -65,7 +67,7 @@ from phases.world.loop import (
     Run,
     ToolUseContext,
 )
-from phases.world.messages import Message
+from phases.world.messages import Message, Text, is_blank
 from phases.world.ports import Clock, ToolSummaries
 from phases.world.updates import Notice, Show
 
@@ -107,6 +109,7 @@ class Agent:
     _messages: tuple[Message, ...] = ()
     _context: ToolUseContext | None = None
     _tracking: AutoCompactTracking = NEVER_COMPACTED
+    _busy: bool = False
 
     @property
     def tools(self) -> tuple[str, ...]:
@@ -155,7 +158,27 @@ class Agent:
         What was queued before a typed prompt stands in front of it. `typed` is the part of the
         text that a person wrote, where that is not all: only there a token budget is looked for,
         for data must not give orders.
+
+        Raises UsageError for words that say nothing, and while another prompt is under way: two
+        at once would each lose what the other said. `queue` is for what cannot wait.
         """
+        said = (Text(text),) if isinstance(text, str) else text.content
+        if all(map(is_blank, said)):
+            raise UsageError("the prompt is empty: there is nothing to send")
+        with self._alone():
+            return await self._prompted(text, show, typed)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        if self._busy:
+            raise UsageError("a prompt is under way: wait for its end, or say more with queue()")
+        self._busy = True
+        try:
+            yield
+        finally:
+            self._busy = False
+
+    async def _prompted(self, text: str | Queued, show: Show, typed: str | None) -> RunSummary:
         run_id = self._ids.new()
         began = monotonic()
         self._interrupt.reset()
@@ -209,7 +232,14 @@ class Agent:
             raise TranscriptError(str(error.filename or path), problem) from error
 
     async def compact(self, show: Show, focus: str | None = None) -> str | None:
-        """Summarise the conversation now, with an eye on `focus`; why it cannot be, or None."""
+        """Summarise the conversation now, with an eye on `focus`; why it cannot be, or None.
+
+        Raises UsageError while a prompt is under way.
+        """
+        with self._alone():
+            return await self._compacted(show, focus)
+
+    async def _compacted(self, show: Show, focus: str | None) -> str | None:
         self._interrupt.reset()
         self._transcript.show = self._hooks.show = show
         loop, made = self._loop(()), None
@@ -241,6 +271,9 @@ class Agent:
         if self._strange_rules and not self._messages:
             # No error: drivers pass the names of tools that only others have.
             show(Notice("warning", _NO_TOOL.format(words=", ".join(self._strange_rules))))
+        capped = output_cap_warning(self.model, self._settings)
+        if capped is not None and not self._messages:
+            show(Notice("warning", capped))
         fixed = fixed_part_warning(self._fixed_tokens, self._limits)
         if fixed is not None and not self._messages:
             show(Notice("warning", fixed))
