@@ -30,12 +30,8 @@ def test_no_more_is_asked_for_than_the_model_can_write(model: str) -> None:
     most = known.most_output  # the client's table and the judge's are written apart
 
     assert problems(asked(model=model, max_tokens=most)) == ()
-    assert problems(asked(model=model, max_tokens=most + 1)) == (
-        (
-            f"max_tokens: {most + 1} > {most}, which is the maximum allowed number of output tokens"
-            f" for {model}"
-        ),
-    )
+    (problem,) = problems(asked(model=model, max_tokens=most + 1))
+    assert problem.startswith(f"max_tokens: {most + 1} > {most}, which is the maximum allowed")
 
 
 def test_a_model_that_nobody_knows_is_asked_for_anything() -> None:
