@@ -38,12 +38,14 @@ _TEXTS = {
 _NAMED = re.compile(r"\bmessages[.\[](\d+)\]?(?:\.content[.\[](\d+)\b)?")
 _ABOUT_PAIRS = re.compile(r"\btool_use(_id)?s?\b.*\b(ids?|result)\b|tool_use_id", re.I)
 _ABOUT_THINKING = re.compile(r"\bthinking\b|\bsignature\b", re.I)
-# Parameters of the request that are no part of the history; cache marks are ours as well.
+_THINKING_BLOCKS = re.compile(r"thinking`?\W+blocks?\b", re.I)
+# Parameters of the request that are no part of the history.
 _ELSEWHERE = re.compile(
     r"^\W*(max_tokens|model|system|tools|tool_choice|thinking|temperature|top_[pk]|stream|metadata"
-    r"|stop_sequences|context_management|output_config|betas?|anthropic-|x-api-key)|cache_control",
+    r"|stop_sequences|context_management|output_config|betas?|anthropic-|x-api-key)",
     re.I,
 )
+_OUR_MARKS = re.compile(r"cache_control")
 _UNREADABLE = re.compile(
     r"could not process|not valid|invalid|unsupported|does not match|corrupt", re.I
 )
@@ -72,20 +74,11 @@ def refused_blocks(outgoing: Outgoing, detail: str, *, unheard: bool) -> tuple[R
 
     `unheard` says that the request was refused before any answer had begun.
     """
-    if _ELSEWHERE.search(detail):
-        return ()
-    turns, found, place = _turns(outgoing), list[_Spot](), _NAMED.search(detail)
-    too_large = ABOUT_MEDIA.search(detail) and TOO_LARGE.search(detail)
-    if place is not None:
-        block = None if place[2] is None else int(place[2])
-        found = _named(turns, int(place[1]), block, detail)
-    elif ABOUT_MEDIA.search(detail) and _UNREADABLE.search(detail) and not too_large:
-        # "Could not process image" names no place. The requests before this one went through,
-        # so the newest picture is it; were it another one, the next try would take that out.
-        found = _newest_media(turns)
-    if not found and unheard and not too_large:
+    turns = _turns(outgoing)
+    found = _about(turns, detail)
+    if found is None and unheard:
         found = _doubted(turns, outgoing)
-    places = {(spot.place.message.id, spot.place.index): spot for spot in found}
+    places = {(spot.place.message.id, spot.place.index): spot for spot in found or ()}
     blocks = [spot.block for turn in turns for spot in turn]
     calls = {block.id: block.name for block in blocks if isinstance(block, ToolUse)}
     return tuple(
@@ -95,6 +88,27 @@ def refused_blocks(outgoing: Outgoing, detail: str, *, unheard: bool) -> tuple[R
         if (spot.place.message.id, spot.place.index) in places
         and spot.place.message.id != CONTEXT_ID
     )
+
+
+def _about(turns: _Turns, detail: str) -> list[_Spot] | None:
+    """What the words are about; nothing where no block is at fault, None where they are silent."""
+    if _OUR_MARKS.search(detail):
+        return []
+    place = _NAMED.search(detail)
+    if place is not None:
+        block = None if place[2] is None else int(place[2])
+        return _named(turns, int(place[1]), block, detail) or None
+    if _THINKING_BLOCKS.search(detail) and len(turns) > 1:
+        return _trajectory(turns, len(turns) // 2 * 2 - 1)  # the newest reply's
+    if _ELSEWHERE.search(detail):
+        return []
+    if ABOUT_MEDIA.search(detail) and TOO_LARGE.search(detail):
+        return []  # which one is not told; a compaction leaves them all out
+    if ABOUT_MEDIA.search(detail) and _UNREADABLE.search(detail):
+        # "Could not process image" names no place. The requests before this one went through,
+        # so the newest picture is it; were it another one, the next try would take that out.
+        return _newest_media(turns) or None
+    return None
 
 
 def _turns(outgoing: Outgoing) -> _Turns:

@@ -143,6 +143,7 @@ GOING_ON = (user("go"), FIRST, result("a"), SECOND, result("b"))
         "messages.3.content.0: `thinking` blocks of the latest message cannot be modified",
         "messages.3: the final block in an assistant message cannot be `thinking`",
         "messages.3.content.0: bad",
+        "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot change",
     ],
 )
 def test_an_open_trajectory_ends_in_words_with_nothing_lost_but_the_thinking(detail: str) -> None:
