@@ -15,6 +15,7 @@ from attrs import evolve, frozen
 
 from interlock.model.layout import Place, ordered, runs
 from interlock.model.request import CONTEXT_ID, Outgoing
+from interlock.model.sound import THOUGHT
 from phases.world.failures import RefusedBlock
 from phases.world.messages import (
     Block,
@@ -28,7 +29,6 @@ from phases.world.messages import (
 )
 from phases.world.taking_out import is_note, newest_prompt
 
-THOUGHT = (Thinking, RedactedThinking)
 _TEXTS = {
     Kind.PROMPT: "words of the user",
     Kind.REPLY: "words of the model",
