@@ -207,21 +207,31 @@ def _messages(
     mended = {row.replaces: row.uuid for row in chain if row.replaces and row.replaces in found}
     for old in mended.values():
         history.pop(old, None)  # it stands where the old one stood, not where it was written
-    return _in_call_order(_standing(message, mended, found) for message in history.values())
+    return _in_call_order((old, _standing(old, mended, found)) for old in history.values())
 
 
-def _in_call_order(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """The results of one round in the order of its calls: they were written as tools finished."""
+def _in_call_order(messages: Iterable[tuple[Message, Message]]) -> tuple[Message, ...]:
+    """The results of one round in the order of its calls: they were written as tools finished.
+
+    Each message comes as it was written and as it stands now; a note in place of a result has
+    the place of the result.
+    """
     position: dict[str, int] = {}
     ordered: list[Message] = []
-    for is_result, run in groupby(messages, key=lambda message: bool(_answered(message))):
+
+    def call_of(pair: tuple[Message, Message]) -> str | None:
+        old, now = pair
+        return _answered(now) or _answered(old)
+
+    for is_result, run in groupby(messages, key=lambda pair: call_of(pair) is not None):
         part = list(run)
         if is_result:
-            part.sort(key=lambda message: position.get(_answered(message) or "", -1))
-        for message in part:
-            for call in message.calls:
-                position[call.id] = len(position)
-        ordered += part
+            part.sort(key=lambda pair: position.get(call_of(pair) or "", -1))
+        for pair in part:
+            first = len(position)
+            for message in reversed(pair):  # as written counts: a call may have been taken out
+                position |= {call.id: first + at for at, call in enumerate(message.calls)}
+        ordered += (now for _, now in part)
     return tuple(ordered)
 
 

@@ -22,6 +22,7 @@ from interlock.scripted import (
     tool_use,
 )
 from interlock.sessions.reading import read_messages
+from phases.world.messages import ToolResult
 from phases.world.updates import Notice
 from tests.agent.support import MODEL, Room, Told, entries, sent, tell, unanswered
 from tests.model.streams import begun, closed, delta, ended, event, opened, typed, wire
@@ -103,6 +104,20 @@ async def test_the_transcript_holds_both_what_was_said_and_what_stands_for_it(ro
     assert [call for message in history for call in message.calls] == []
     assert MARK in agent.transcript_path.read_text()
     assert unanswered(agent.transcript_path) == []
+
+
+async def test_a_note_is_read_back_in_the_place_of_its_result(room: Room) -> None:
+    slow = tool_use("Bash", {"command": "sleep 0.05; echo slow"}, id="toolu_slow")
+    fast = tool_use("Read", {"file_path": str(room.work / "a.txt")}, id="toolu_fast")
+    refusal = invalid("messages.1.content.1.tool_use.input: bad")
+    answers = [reply(slow, fast), refusal, reply("ok")]
+    async with ScriptedServer(answers) as server, room.open(server) as agent:
+        await tell(agent, "one")
+
+    _, _, first, second, _ = read_messages(agent.transcript_path)
+    assert isinstance(first.content[0], ToolResult)  # written last, for it was the slow one
+    assert first.content[0].tool_use_id == "toolu_slow"
+    assert second.text.startswith("[taken out: the result of a call")
 
 
 async def test_a_prompt_that_is_refused_is_not_answered_in_its_absence(room: Room) -> None:
