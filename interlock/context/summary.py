@@ -30,8 +30,8 @@ from phases.world.loop import Loop
 from phases.world.messages import note
 from phases.world.ports import Clock, Failed, Ids, Model, Replied, Request, Summarised
 from phases.world.size import BYTES_PER_TOKEN, calibration, tokens_of
-from recovery.reducers import without_thinking
 from phases.world.taking_out import taken_out
+from recovery.reducers import without_thinking
 
 INSTRUCTION = """\
 The conversation has become too long for the context window. Write a summary that will take its \
