@@ -24,7 +24,7 @@ def reads(shell: Shell, times: int, env: dict[str, str]) -> Ran:
     thought = reply(thinking("hm", "sig-1"), text("Done."))
     with ServerThread([*answers, thought]) as server:
         return shell.run(
-            *("-p", "read it", "--model", "of-ours"),
+            *("-p", "read it", "--model", "of-ours", "--tools", "Read"),
             program=REAL,
             env={"ANTHROPIC_BASE_URL": server.base_url, **env},
         )

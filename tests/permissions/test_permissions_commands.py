@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -144,3 +147,25 @@ def test_only_a_few_plain_commands_need_no_question(line: str, allowed: bool) ->
 def test_no_line_breaks_the_reader(line: str) -> None:
     read(line)
     reads_only(line)
+
+
+def test_letters_of_far_scripts_do_not_end_the_process() -> None:
+    # In a process of its own: what is tried is whether it lives.
+    lines = """
+import random
+from interlock.permissions.shell.syntax import parsed
+r = random.Random(5)
+for _ in range(30_000):
+    parsed(("{" + chr(r.randrange(0x10000, 0x10FFFF)) + chr(r.randrange(0x80, 0xD7FF))).encode())
+"""
+
+    done = subprocess.run([sys.executable, "-c", lines], capture_output=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_word_of_another_script_is_the_word_that_was_written() -> None:
+    (command,) = read("écho größe 'ß ü' > ñ.txt").commands
+
+    assert command.literal == ("écho", "größe", "ß ü")
+    assert [file.word.text for file in read("ls > ñ.txt").files] == ["ñ.txt"]

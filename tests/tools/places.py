@@ -12,6 +12,7 @@ from attrs import define, field
 
 from interlock.tools import FileReads, Output, Tool, ToolContext, ToolError, built_in
 from phases.world.limits import Limits
+from phases.world.messages import Text
 
 
 @define
@@ -60,8 +61,10 @@ class Place:
 
 
 def text(output: Output) -> str:
-    assert isinstance(output.content, str)
-    return output.content
+    """What it says; pictures say nothing."""
+    if isinstance(output.content, str):
+        return output.content
+    return "".join(part.text for part in output.content if isinstance(part, Text))
 
 
 def real(path: Path) -> Path:

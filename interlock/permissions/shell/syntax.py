@@ -38,9 +38,15 @@ class Node:
         return next(iter(self.in_role(role)), None)
 
 
+# The grammar's scanner asks C's `isdigit` about characters it is not made for, and reads outside
+# its table: a letter of a far script behind a brace could end the process. To bash every byte
+# outside ASCII is a letter of a word, as is this one; the words themselves are cut from the line.
+_ASCII = bytes(range(128)) + b"%" * 128
+
+
 def parsed(source: bytes) -> tuple[Node, bool]:
     """The root, and whether any of it is broken."""
-    tree = _parser().parse(source)
+    tree = _parser().parse(source.translate(_ASCII))
     cursor = tree.walk()
     # An explicit stack: the line decides how deep it nests, and must not decide our end.
     above: list[list[Node]] = [[]]
