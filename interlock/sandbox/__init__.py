@@ -1,0 +1,25 @@
+"""What keeps commands inside the working folder: bubblewrap, else Landlock, else nothing, said."""
+
+from interlock.sandbox.policy import (
+    Mode,
+    NoSandbox,
+    Policy,
+    SandboxSettings,
+    protected,
+    secrets,
+)
+from interlock.sandbox.sandbox import Sandbox, opened
+from interlock.sandbox.settings import BadSandbox, parse
+
+__all__ = [
+    "BadSandbox",
+    "Mode",
+    "NoSandbox",
+    "Policy",
+    "Sandbox",
+    "SandboxSettings",
+    "opened",
+    "parse",
+    "protected",
+    "secrets",
+]
