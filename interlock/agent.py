@@ -18,7 +18,7 @@ from attrs import define, evolve, field
 
 from fsm import TraceWriter, header_of
 from interlock import records, token_budget
-from interlock.admission import Admission, Refused
+from interlock.admission import Admission
 from interlock.context.autocompact import by_hand, fixed_part_warning
 from interlock.context.gauge import Fill, fill
 from interlock.cooldown import CoolDown
@@ -37,9 +37,8 @@ from interlock.inbox import (
 )
 from interlock.interrupt import InterruptSignal
 from interlock.journal import CallJournal, Journal
-from interlock.ledger import Account, Ledger
+from interlock.ledger import Ledger
 from interlock.model import Mender
-from interlock.model.prices import facts
 from interlock.options import Options, PermissionMode
 from interlock.output_cap import output_cap_warning
 from interlock.permissions import Gate
@@ -47,6 +46,7 @@ from interlock.sessions import Transcript
 from interlock.sessions.transcript import private_folder
 from interlock.settings import Settings
 from interlock.summary import ModelUse, RunSummary
+from interlock.summing import Summing
 from interlock.table import LOOP
 from interlock.tally import Tally
 from interlock.tools import (
@@ -102,6 +102,7 @@ class Agent:
     _admission: Admission
     _prefetches: tuple[PrefetchSource, ...] = ()
     _strange_rules: tuple[str, ...] = ()  # words of the permission flags that name no tool
+    _told_first: tuple[Notice, ...] = ()  # with the first prompt
     _interrupt: InterruptSignal
     _mender: Mender = field(factory=Mender)
     _ids: RandomIds = field(factory=RandomIds)
@@ -127,7 +128,7 @@ class Agent:
     @property
     def spent(self) -> Mapping[str, ModelUse]:
         """What the session has used of each model."""
-        return {name: self._use(name, one) for name, one in self._ledger.accounts.items()}
+        return self._summing.spent()
 
     def filling(self) -> Fill:
         """What fills the window now."""
@@ -191,7 +192,7 @@ class Agent:
         words = text if isinstance(text, str) else text.text
         refused = await self._admission.refusal(words, Who(cwd=self._where))
         if refused is not None:
-            return self._not_run(run_id, refused, monotonic() - began)
+            return self._summing.not_run(run_id, refused, monotonic() - began)
         inbox = self._inbox()
         loop = self._loop((*self._admission.taken_notes(), *inbox.said(text)), typed)
         path = self.paths.trace(run_id)
@@ -212,7 +213,7 @@ class Agent:
                 await self._hooks.settled()
                 tasks.cancel_scope.cancel()  # nothing outlives the loop that started it
         inbox.completed()
-        return self._summary(run_id, finished, counted, monotonic() - began)
+        return self._summing.of(run_id, finished, counted, monotonic() - began)
 
     def _trace(self, path: Path, loop: Loop) -> TraceWriter:
         """The trace of a run that begins. Raises TranscriptError where it cannot be written."""
@@ -268,6 +269,8 @@ class Agent:
         if self.permission_mode is PermissionMode.BYPASS_PERMISSIONS and os.geteuid() == 0:
             text = "permissions are bypassed and this is root: every call runs, on everything"
             show(Notice("warning", text))
+        for notice in () if self._messages else self._told_first:
+            show(notice)
         if self._strange_rules and not self._messages:
             # No error: drivers pass the names of tools that only others have.
             show(Notice("warning", _NO_TOOL.format(words=", ".join(self._strange_rules))))
@@ -286,6 +289,15 @@ class Agent:
     def _where(self) -> str:
         """The folder that commands run in now."""
         return self._context.cwd if self._context else str(self.cwd)
+
+    @property
+    def _summing(self) -> Summing:
+        return Summing(
+            session_id=self.session_id,
+            ledger=self._ledger,
+            gate=self._gate,
+            limits=self._settings.limits,
+        )
 
     def _go_on_with(self, finished: Finished) -> None:
         """The next prompt begins where this one ended, also if it was cancelled."""
@@ -341,7 +353,7 @@ class Agent:
             permissions=self._gate,
             interrupt=self._interrupt,
             show=show,
-            limits=self._settings.limits,
+            limits=self._limits,
             tasks=tasks,
             ids=self._ids,
             record=self._transcript.record_results,
@@ -376,59 +388,4 @@ class Agent:
             interrupt=self._interrupt,
             show=show,
             tasks=tasks,
-        )
-
-    def _summary(
-        self, run_id: str, finished: Finished, counted: Tally, seconds: float
-    ) -> RunSummary:
-        terminal, reply = finished.terminal, finished.loop.now.reply
-        said_nothing = reply is not None and not reply.message.text.strip()
-        failure = self._ledger.last_failure
-        return RunSummary(
-            session_id=self.session_id,
-            run_id=run_id,
-            reason=terminal.reason.value,
-            error=terminal.error,
-            error_text=terminal.text,
-            text="" if said_nothing else counted.answer,
-            stop_reason=reply.stop_reason if reply else counted.stop_reason,
-            turns=finished.loop.state.turn_count,
-            messages=counted.user_messages,
-            usage=self._ledger.usage,
-            models=self.spent,
-            cost=self._ledger.cost,
-            duration_s=seconds,
-            api_duration_s=self._ledger.api_seconds,
-            denials=tuple(self._gate.denials),
-            api_error_status=failure.status if failure and terminal.error else None,
-            api_error_type=failure.kind.value if failure and terminal.error else None,
-        )
-
-    def _not_run(self, run_id: str, refused: Refused, seconds: float) -> RunSummary:
-        """The summary of a prompt that never became part of the history."""
-        return RunSummary(
-            session_id=self.session_id,
-            run_id=run_id,
-            reason=refused.reason,
-            error=refused.error,
-            error_text=None if refused.error is None else refused.words,
-            text=refused.words,
-            stop_reason=None,
-            turns=0,
-            messages=0,
-            usage=self._ledger.usage,
-            models={},
-            cost=self._ledger.cost,
-            duration_s=seconds,
-            api_duration_s=0.0,
-        )
-
-    def _use(self, model: str, account: Account) -> ModelUse:
-        known = facts(model)
-        limits = self._settings.limits
-        return ModelUse(
-            usage=account.usage,
-            cost=account.cost,
-            context_window=known.window if known else limits.context_window,
-            max_output_tokens=known.most_output if known else limits.escalated_output_cap,
         )

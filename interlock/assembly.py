@@ -5,15 +5,15 @@ Services are strangers to one another and meet here.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import anyio
+from attrs import evolve, frozen
 
-from interlock import memory
+from interlock import confined, memory
 from interlock.admission import Admission
 from interlock.agent import Agent
 from interlock.captioner import captioner
@@ -39,37 +39,30 @@ from interlock.kept import OpenTodos
 from interlock.ledger import Ledger
 from interlock.model import AnthropicModel, preload
 from interlock.model.prices import facts
+from interlock.offered import Workshop
 from interlock.options import Options
 from interlock.permissions import Asker, Gate, NobodyAsks
 from interlock.permissions.explain import judge_of
 from interlock.planning import Planning
 from interlock.prompt import environment_block, system_blocks
+from interlock.sandbox import Sandbox, opened, without
 from interlock.sessions import Transcript
 from interlock.settings import Settings
 from interlock.tools import (
     FileReads,
-    NameTaken,
-    Network,
     Person,
-    PlanMode,
-    ShellSettings,
-    Sleep,
     TodoList,
     Tool,
     ToolSession,
-    UnknownTool,
-    WebSettings,
-    built_in,
-    chosen,
     names,
     processes,
-    with_own,
 )
 from interlock.window import Window
 from interlock.world import RandomIds, RealClock
 from phases.world.messages import Json, encoded
-from phases.world.ports import Clock, Ids
+from phases.world.ports import Clock
 from phases.world.size import BYTES_PER_TOKEN
+from phases.world.updates import Notice
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
 
@@ -85,7 +78,6 @@ async def open_agent(
     clock: Clock | None = None,
     prefetches: Sequence[PrefetchSource] = (),
     hooks: Sequence[HookMatcher] = (),
-    configured_hooks: Sequence[Hook] = (),
 ) -> AsyncIterator[Agent]:
     """Build an agent; closing it ends every process and connection it opened.
 
@@ -93,7 +85,7 @@ async def open_agent(
     `person` answers what the model asks; without one it is told that nobody can.
     `clock` takes the place of the real one: for tests, where nobody wants to wait. `prefetches`
     are asked with each prompt, beside its first request. `hooks` are functions, and come behind
-    the `configured_hooks` of settings files (interlock.hooks.parse).
+    those of settings files, which the options hold.
 
     Raises UsageError, with one line that says how to mend it, for what cannot work.
     """
@@ -101,42 +93,37 @@ async def open_agent(
     _insist_on_what_it_needs(options, settings, cwd, model)
     preload()  # the SDK is slow to import: beside git's answers it costs nothing
     ids, clock = RandomIds(), clock or RealClock()
-    session_id = options.session_id or ids.new()
-    paths = SessionPaths.of(settings.home, cwd, session_id)
-    judge = judge_of(options)
+    paths = SessionPaths.of(settings.home, cwd, options.session_id or ids.new())
     async with AsyncExitStack() as stack:
-        waiting, reads, todos = Waiting(ids), FileReads(), TodoList()
-        interrupt = InterruptSignal()
-        known = SessionFacts(session_id, transcript=paths.transcript, root=cwd, model=model)
-        hooked = _hooks((*configured_hooks, *registered(hooks)), known, options, ids, interrupt)
-        gate = Gate(judge, _told(asker, hooked), hooks=HookedRequests(hooked))
-        offered = _tools(
-            options,
-            settings,
-            Mail(waiting),
-            clock,
+        guards = _guards(options, paths, cwd, model, ids, asker, registered(hooks))
+        gate, hooked = guards.gate, guards.hooks
+        box, warning = await _sandbox(options, settings, cwd, gate, stack)
+        waiting, todos = Waiting(ids), TodoList()
+        workshop = Workshop(
+            options=options,
+            settings=settings,
+            mail=Mail(waiting),
+            clock=clock,
             todos=todos,
-            plan=Planning(gate),
+            plan=Planning(gate, alone=isinstance(asker, NobodyAsks)),
             person=person,
-            own=tools,
+            sandbox=box,
         )
+        offered = workshop.tools(tools)
         for tool in offered.values():
             stack.callback(tool.close)
-        system = system_blocks(options, await environment_block(cwd, now=time.time()))
-        specs = tuple(tool.wire() for tool in offered.values())
-        notes = user_context({PROJECT: memory.told(memory.found(cwd, settings.home))})
-        adapter = _adapter(options, settings, system, specs, clock, notes)
+        front = await _front(options, settings, cwd, offered)
+        adapter = _adapter(options, settings, front, clock)
         helpers = {"summary": captioner(settings, clock)} if settings.small_model else {}
-        for each in (adapter, *helpers.values()):
-            stack.push_async_callback(each.aclose)
         transcript = _transcript(options, settings, paths, cwd)
+        for model_client in (adapter, *helpers.values()):
+            stack.push_async_callback(model_client.aclose)
         stack.push_async_callback(transcript.aclose)
-        ledger = Ledger(adapter, helpers=helpers)
-        admission = Admission(hooks=hooked, interrupt=interrupt, ids=ids)
         stack.push_async_callback(hooked.aclose)
-        stack.push_async_callback(_end, admission)
+        stack.push_async_callback(_end, guards.admission)
+        ledger, reads = Ledger(adapter, helpers=helpers), FileReads()
         yield Agent(
-            session_id=session_id,
+            session_id=paths.session_id,
             model=model,
             cwd=cwd,
             paths=paths,
@@ -146,13 +133,13 @@ async def open_agent(
             ledger=ledger,
             gate=gate,
             hooks=hooked,
-            admission=admission,
-            interrupt=interrupt,
+            admission=guards.admission,
+            interrupt=guards.interrupt,
             built=offered,
             todos=todos,
             tool_session=ToolSession(root=cwd, spill=paths.tool_results, reads=reads),
             transcript=transcript,
-            fixed_tokens=_fixed_tokens((*system, notes or ""), specs),
+            fixed_tokens=front.tokens,
             cooldown=CoolDown(settings.limits.fallback_cooldown_s, clock),
             window=Window.of(
                 model=ledger,
@@ -166,26 +153,93 @@ async def open_agent(
                 hooks=hooked,
             ),
             prefetches=tuple(prefetches),
-            strange_rules=judge.rules.strangers((*names(), *offered)),
+            strange_rules=gate.judge.rules.strangers((*names(), *offered)),
+            told_first=_told_of(box, warning),
             clock=clock,
         )
 
 
-def _hooks(
-    hooks: tuple[Hook, ...],
-    known: SessionFacts,
+@frozen(kw_only=True)
+class _Guards:
+    """What stands between the agent and the world."""
+
+    gate: Gate
+    hooks: SessionHooks
+    admission: Admission
+    interrupt: InterruptSignal
+
+
+def _guards(
     options: Options,
-    ids: Ids,
-    interrupt: InterruptSignal,
-) -> SessionHooks:
-    return SessionHooks(
-        hooks=hooks,
-        facts=known,
+    paths: SessionPaths,
+    cwd: Path,
+    model: str,
+    ids: RandomIds,
+    asker: Asker,
+    functions: tuple[Hook, ...],
+) -> _Guards:
+    interrupt = InterruptSignal()
+    hooked = SessionHooks(
+        hooks=(*options.hooks, *functions),
+        facts=SessionFacts(paths.session_id, transcript=paths.transcript, root=cwd, model=model),
         trees=Trees(variable=processes.MARK, end=processes.end),
         ids=ids,
         interrupt=interrupt,
         permission_mode=options.permission_mode.value,
         stop=interrupt.request,
+    )
+    # What was too long to be shown lies in a file: the model may page through it unasked.
+    judge = evolve(judge_of(options), readable=(paths.tool_results.resolve(),))
+    return _Guards(
+        gate=Gate(judge, _told(asker, hooked), hooks=HookedRequests(hooked)),
+        hooks=hooked,
+        admission=Admission(hooks=hooked, interrupt=interrupt, ids=ids),
+        interrupt=interrupt,
+    )
+
+
+async def _sandbox(
+    options: Options, settings: Settings, cwd: Path, gate: Gate, stack: AsyncExitStack
+) -> tuple[Sandbox | None, str | None]:
+    """The sandbox that is in force, and what to warn of. Raises NoSandbox."""
+    mode = confined.mode_of(options)
+    policy = confined.policy_of(options, cwd, gate, settings.home)
+    box = await stack.enter_async_context(opened(mode, policy))
+    if box is not None and box.complete and options.sandbox.auto_allow:
+        gate.judge = evolve(gate.judge, confined=True)
+    return box, without(mode)
+
+
+def _told_of(box: Sandbox | None, warning: str | None) -> tuple[Notice, ...]:
+    notices = [Notice("warning", warning)] if warning is not None else []
+    if box is not None:
+        notices.append(Notice("info", f"sandbox: {'; '.join(box.enforced)}"))
+    return tuple(notices)
+
+
+@frozen(kw_only=True)
+class _Front:
+    """What stands before the conversation in every request."""
+
+    system: tuple[str, ...]
+    specs: tuple[Mapping[str, Json], ...]  # of the tools
+    notes: str | None
+
+    @property
+    def tokens(self) -> int:
+        """How large it is, estimated."""
+        texts = (*self.system, self.notes or "")
+        size = sum(len(text.encode()) for text in texts) + len(encoded(self.specs))
+        return round(size / BYTES_PER_TOKEN)
+
+
+async def _front(
+    options: Options, settings: Settings, cwd: Path, offered: Mapping[str, Tool]
+) -> _Front:
+    return _Front(
+        system=system_blocks(options, await environment_block(cwd, now=time.time())),
+        specs=tuple(tool.wire() for tool in offered.values()),
+        notes=user_context({PROJECT: memory.told(memory.found(cwd, settings.home))}),
     )
 
 
@@ -213,25 +267,18 @@ def _transcript(
     )
 
 
-def _adapter(
-    options: Options,
-    settings: Settings,
-    system: tuple[str, ...],
-    specs: tuple[Mapping[str, Json], ...],
-    clock: Clock,
-    notes: str | None,
-) -> AnthropicModel:
+def _adapter(options: Options, settings: Settings, front: _Front, clock: Clock) -> AnthropicModel:
     return AnthropicModel(
         base_url=settings.base_url,
         api_key=settings.api_key,
         auth_token=settings.auth_token,
-        system=system,
-        tools=specs,
+        system=front.system,
+        tools=front.specs,
         limits=settings.limits,
         thinking_budget=settings.max_thinking_tokens or None,
         raw_events=options.include_partial_messages,
-        context_management=_edits(settings, specs),
-        user_context=notes,
+        context_management=_edits(settings, front.specs),
+        user_context=front.notes,
         clock=clock,
     )
 
@@ -240,48 +287,6 @@ def _edits(settings: Settings, specs: tuple[Mapping[str, Json], ...]) -> Mapping
     if not settings.features.context_editing:
         return None
     return context_edits(settings.limits, [spec["name"] for spec in specs])
-
-
-def _fixed_tokens(system: tuple[str, ...], specs: tuple[Mapping[str, Json], ...]) -> int:
-    """What every request holds before the conversation begins, estimated."""
-    size = sum(len(part.encode()) for part in system) + len(encoded(specs))
-    return round(size / BYTES_PER_TOKEN)
-
-
-def _tools(
-    options: Options,
-    settings: Settings,
-    mail: Mail,
-    clock: Clock,
-    *,
-    todos: TodoList,
-    plan: PlanMode,
-    person: Person | None,
-    own: Sequence[Tool],
-) -> dict[str, Tool]:
-    """The tools on offer. Raises UsageError for a name that no tool has."""
-    shell = ShellSettings(
-        default_timeout=settings.bash_default_timeout_s,
-        max_timeout=settings.bash_max_timeout_s,
-        environment={**os.environ, **options.environment} if options.environment else None,
-        notices=mail,
-    )
-    web = WebSettings(network=Network(allowed=settings.web_allow))
-    try:
-        built = built_in(
-            shell,
-            # The end of a background command may arrive, so there is something to sleep for.
-            sleep=Sleep(mail, clock),
-            web=web,
-            todos=todos,
-            plan=plan,
-            person=person,
-        )
-        return chosen(with_own(built, own), options.tools)
-    except UnknownTool as error:
-        raise UsageError(f"{error} (--tools)") from error
-    except NameTaken as error:
-        raise UsageError(str(error)) from error
 
 
 def _insist_on_what_it_needs(options: Options, settings: Settings, cwd: Path, model: str) -> None:

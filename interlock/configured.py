@@ -15,9 +15,13 @@ from attrs import frozen
 from interlock.configuration import MANAGED_FOLDERS, Configuration, Flags, StandingRule, load
 from interlock.errors import ConfigurationError, SettingsError
 from interlock.home import home_of
+from interlock.hooks import Hook
+from interlock.hooks import parse as parse_hooks
 from interlock.key_helper import key_from
 from interlock.options import GivenRule, Options
 from interlock.permissions import BadRule, Rule, Rules
+from interlock.sandbox import BadSandbox, SandboxSettings, tightening
+from interlock.sandbox import parse as parse_sandbox
 from interlock.settings import Settings
 
 
@@ -44,9 +48,12 @@ def configured(
     """
     cwd = options.cwd.resolve()
     found = load(cwd, home_of(environ), flags=flags, environ=environ, managed=managed)
-    problems = tuple(problem for rule in found.permissions if (problem := _unreadable(rule)))
+    problems = [problem for rule in found.permissions if (problem := _unreadable(rule))]
+    hooks = _hooks(found, problems)
+    sandbox, unheard = _sandbox(found, problems)
     if problems:
         raise ConfigurationError(problems)
+    found = attrs.evolve(found, warnings=(*found.warnings, *unheard))
     rules = (counted for rule in found.permissions for counted in _counted(rule, cwd))
     settings = settings_of(found)
     helper = found.api_key_helper
@@ -68,6 +75,8 @@ def configured(
                 **{name: one.value for name, one in found.env.items()},
                 **options.environment,
             },
+            hooks=(*hooks, *options.hooks),
+            sandbox=sandbox,
         ),
         settings=settings,
         configuration=found,
@@ -83,6 +92,39 @@ def settings_of(found: Configuration) -> Settings:
         if origin.line is None:
             raise
         raise ConfigurationError([f"{origin.place}: {error}"]) from error
+
+
+def _hooks(found: Configuration, problems: list[str]) -> tuple[Hook, ...]:
+    """The hooks of all files, those of higher sources first."""
+    hooks: list[Hook] = []
+    for part in found.hooks:
+        try:
+            hooks += parse_hooks(part.json, part.origin.place)
+        except SettingsError as error:
+            problems.append(str(error))
+    return tuple(hooks)
+
+
+def _sandbox(found: Configuration, problems: list[str]) -> tuple[SandboxSettings, tuple[str, ...]]:
+    """The sandbox of all files, higher sources last so that they stand; and what was not heard.
+
+    A repository may only tighten it.
+    """
+    settings, unheard = SandboxSettings(), []
+    for part in reversed(found.sandbox):
+        raw = part.json
+        try:
+            parse_sandbox(raw)  # wrong words are refused also where they would not be heard
+            if part.origin.source.from_repository:
+                raw, loosening = tightening(raw)
+                unheard += [
+                    f"{part.origin.place}: {name} is not heard from files of a project"
+                    for name in loosening
+                ]
+            settings = parse_sandbox(raw, settings)
+        except BadSandbox as error:
+            problems.append(f"{part.at(*error.place).place}: {error}")
+    return settings, tuple(unheard)
 
 
 def _unreadable(rule: StandingRule) -> str | None:

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attrs import field, frozen
+
+from interlock.sandbox.policy import Mode, SandboxSettings
+
+if TYPE_CHECKING:  # the other way round it imports these
+    from interlock.hooks.hook import Hook
 
 
 class PermissionMode(StrEnum):
@@ -49,3 +55,6 @@ class Options:
     permission_mode: PermissionMode = PermissionMode.DEFAULT
     session_id: str | None = None
     include_partial_messages: bool = False
+    hooks: tuple[Hook, ...] = ()  # of settings files (interlock.hooks.parse)
+    sandbox_mode: Mode | None = None  # None: as `sandbox` says
+    sandbox: SandboxSettings = field(factory=SandboxSettings)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from attrs import define, evolve, field
+from attrs import define, field
 
 from interlock.options import PermissionMode
-from interlock.permissions import Gate, NobodyAsks
+from interlock.permissions import Gate, Update, UpdateKind
 
 
 @define
@@ -13,19 +13,20 @@ class Planning:
     """What the tools of plan mode may do to the session's permissions (`tools.plan.PlanMode`)."""
 
     _gate: Gate
+    _alone: bool  # nobody can be asked
     _before: PermissionMode = field(default=PermissionMode.DEFAULT, init=False)
 
     @property
     def active(self) -> bool:
-        return self._gate.judge.mode is PermissionMode.PLAN
+        return self._gate.mode is PermissionMode.PLAN
 
     def enter(self) -> str | None:
-        if isinstance(self._gate.asker, NobodyAsks):
+        if self._alone:
             return (
                 "nobody could approve a plan, since this session runs without anyone to ask, and"
                 " so nothing could be changed any more. Go on without it."
             )
-        self._before = self._gate.judge.mode
+        self._before = self._gate.mode
         self._set(PermissionMode.PLAN)
         return None
 
@@ -35,4 +36,4 @@ class Planning:
         return self._before.value
 
     def _set(self, mode: PermissionMode) -> None:
-        self._gate.judge = evolve(self._gate.judge, mode=mode)
+        self._gate.apply(Update(kind=UpdateKind.SET_MODE, mode=mode))

@@ -25,7 +25,6 @@ STRANGERS = {
     "decoders": set[str](),
     # The question, the decision and a person's answer, and the executor's seam, as types.
     "hooks": {"errors", "permissions", "tools"},
-    "tools": {"permissions", "children"},  # the question and the decision, as types
     "sandbox": {"errors"},
     "scripted": set[str](),
     "configuration": {"errors", "options", "settings"},

@@ -18,6 +18,7 @@ from interlock.errors import UsageError
 from interlock.token_budget import amount_of
 
 MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions")
+SANDBOX = ("required", "auto", "off")
 FORMATS = ("text", "json", "stream-json")
 
 _EPILOG = """\
@@ -35,6 +36,7 @@ commands:
 
 RUN is a run id, a session id, the beginning of one, a path, or: last
 
+Without -p, at a terminal, it is a session: type on while it works, /help lists the commands.
 The prompt may come from an argument, from standard input, or both; then they are joined.
 With a prompt argument, standard input is read only if it is a file, or if data arrives on it
 within a second.
@@ -90,6 +92,7 @@ def run_parser() -> Parser:
         help="settings files to read: user,project,local (default: all of them)",
     )
     add("--add-dir", nargs="+", action="extend", metavar="DIR", help="work in these folders too")
+    add("--sandbox", choices=SANDBOX, help="keep commands in the working folder; default: off")
     add("--cwd", metavar="DIR", help="the working folder; default: where it is started")
     add("--session-id", type=_uuid, metavar="UUID", help="of the new session")
     return parser

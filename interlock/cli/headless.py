@@ -34,6 +34,7 @@ from interlock.errors import InterlockError, UsageError
 from interlock.interrupt import InterruptSignal
 from interlock.options import Options, PermissionMode
 from interlock.permissions import Asker, BadRule, NobodyAsks, terminal_or_nobody
+from interlock.sandbox.policy import Mode
 from interlock.settings import Settings
 from interlock.summary import RunSummary
 from interlock.tools.ask_user import Person
@@ -133,6 +134,7 @@ def options_of(asked: argparse.Namespace) -> Options:
         disallowed_tools=words_of(asked.disallowedTools),
         permission_mode=PermissionMode(asked.permission_mode or PermissionMode.DEFAULT),
         directories=tuple(_folder(each, "--add-dir") for each in asked.add_dir or ()),
+        sandbox_mode=Mode(asked.sandbox) if asked.sandbox else None,
         session_id=asked.session_id,
         include_partial_messages=asked.include_partial_messages,
     )

@@ -10,13 +10,16 @@ import sys
 from attrs import evolve
 
 from interlock.assembly import open_agent
+from interlock.cli.choosing import person_or_nobody
 from interlock.cli.commands import End
-from interlock.cli.headless import options_of
+from interlock.cli.headless import flags_of, options_of
 from interlock.cli.interactive import Interactive
 from interlock.cli.logs import configure
+from interlock.cli.main import complain
 from interlock.cli.render import Live
 from interlock.cli.signals import Signals
-from interlock.cli.terminal import Suspending, TerminalKeys
+from interlock.cli.terminal import Suspending, SuspendingPerson, TerminalKeys
+from interlock.configured import configured
 from interlock.errors import UsageError
 from interlock.interrupt import InterruptSignal
 from interlock.options import Options
@@ -27,10 +30,13 @@ from interlock.settings import Settings
 def run(asked: argparse.Namespace) -> int:
     """Talk until the person leaves; the exit code. Raises InterlockError."""
     signals = Signals()
-    settings, options = Settings.of(os.environ), options_of(asked)
-    configure(debug=asked.debug or settings.debug)
+    found = configured(options_of(asked), flags_of(asked), os.environ)
+    for warning in found.configuration.warnings:
+        complain(warning)
+    os.environ.update(found.options.environment)
+    configure(debug=asked.debug or found.settings.debug)
     try:
-        asyncio.run(_talk(options, settings, asked.prompt, signals))
+        asyncio.run(_talk(found.options, found.settings, asked.prompt, signals))
     except BadRule as error:
         raise UsageError(str(error)) from error
     return signals.code or 0
@@ -49,7 +55,8 @@ async def _session(
     interrupt = InterruptSignal()
     keys = TerminalKeys(history=settings.home / "history")
     asker = Suspending(terminal_or_nobody(interrupt))
-    async with open_agent(options, settings, asker=asker) as agent:
+    person = SuspendingPerson(person_or_nobody(interrupt))
+    async with open_agent(options, settings, asker=asker, person=person) as agent:
 
         def stop() -> None:
             """A signal, not a key: also the keys' Ctrl-C while a question stands there."""
@@ -68,5 +75,6 @@ async def _session(
         live = Live(write=keys.write)
         session = Interactive(agent=agent, keys=keys, live=live, fresh=fresh)
         end = await session.run(first)
+        agent.end_as("clear" if end is End.CLEAR else "prompt_input_exit")
     sys.stdout.flush()
     return end

@@ -6,7 +6,7 @@ Imported for a session at a terminal only.
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 from attrs import define, field, frozen
@@ -21,6 +21,7 @@ from prompt_toolkit.patch_stdout import patch_stdout
 from interlock.cli.interactive import Interrupting
 from interlock.permissions import Answer, Asker, Decision, Question
 from interlock.permissions.ask import visible
+from interlock.tools.ask_user import Person, UserAnswer, UserQuestion
 
 _LEAVE = "(Ctrl-D or /exit to leave)"
 
@@ -34,6 +35,17 @@ class Suspending:
     async def ask(self, question: Question, decision: Decision) -> Answer:
         async with in_terminal():
             return await self.asker.ask(question, decision)
+
+
+@frozen
+class SuspendingPerson:
+    """Answers the model's questions, likewise."""
+
+    person: Person
+
+    async def answer(self, questions: Sequence[UserQuestion]) -> Sequence[UserAnswer] | None:
+        async with in_terminal():
+            return await self.person.answer(questions)
 
 
 @define

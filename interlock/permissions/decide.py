@@ -66,6 +66,8 @@ class Judge:
     rules: Rules
     mode: PermissionMode
     folders: tuple[Path, ...]
+    readable: tuple[Path, ...] = ()  # folders of the session's own, where reads run too
+    confined: bool = False  # commands run in a sandbox that holds, so none needs approval
 
     @classmethod
     def of(
@@ -125,9 +127,9 @@ class Judge:
             return _allow("it changes nothing but the session")
         if question.tool == _LEAVES_PLAN:
             return _ask("a plan needs the user's approval")
-        outside = [
-            path for path in (*question.reads, *question.writes) if not inside(path, self.folders)
-        ]
+        readable = (*self.folders, *self.readable)
+        outside = [path for path in question.reads if not inside(path, readable)]
+        outside += [path for path in question.writes if not inside(path, self.folders)]
         if outside:
             return _ask(f"{outside[0]} lies outside the working folder {self.folders[0]}")
         if question.domain is not None:
@@ -210,7 +212,7 @@ class Judge:
         for rule in self.rules.allow:
             if rule.names(line.question) or line.is_verbatim(rule):
                 return _by(rule, Verdict.ALLOW, "allows it")
-        return None
+        return _allow("it runs in the sandbox") if self.confined else None
 
     def _command(self, command: Command, line: Line) -> Decision:
         for rules, verdict, does in (

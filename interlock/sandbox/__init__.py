@@ -8,8 +8,8 @@ from interlock.sandbox.policy import (
     protected,
     secrets,
 )
-from interlock.sandbox.sandbox import Sandbox, opened
-from interlock.sandbox.settings import BadSandbox, parse
+from interlock.sandbox.sandbox import Sandbox, opened, without
+from interlock.sandbox.settings import BadSandbox, parse, tightening
 
 __all__ = [
     "BadSandbox",
@@ -22,4 +22,6 @@ __all__ = [
     "parse",
     "protected",
     "secrets",
+    "tightening",
+    "without",
 ]

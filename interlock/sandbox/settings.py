@@ -21,6 +21,8 @@ _FLAGS = {
     ("autoAllowBashIfSandboxed",): "auto_allow",
     ("network", "allowAll"): "allow_network",
 }
+_NARROWING = (("filesystem", "denyWrite"), ("filesystem", "denyRead"))
+_NARROWING_SO = ((("enabled",), True), (("autoAllowBashIfSandboxed",), False))
 _OBJECTS = ("filesystem", "network")
 
 
@@ -50,6 +52,22 @@ def parse(raw: Mapping[str, Any], before: SandboxSettings | None = None) -> Sand
         else:
             raise BadSandbox(place, _unknown(place))
     return SandboxSettings(**known)
+
+
+def tightening(raw: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Of one file's settings what only makes the sandbox narrower, and the names of the rest."""
+    kept: dict[str, Any] = {}
+    loosening: list[str] = []
+    for place, value in _walked(raw, ()):
+        narrower = place in _NARROWING or (place, value) in _NARROWING_SO
+        if not narrower:
+            loosening.append(f"sandbox.{'.'.join(place)}")
+            continue
+        inner = kept
+        for key in place[:-1]:
+            inner = inner.setdefault(key, {})
+        inner[place[-1]] = value
+    return kept, tuple(loosening)
 
 
 def _walked(raw: Mapping[str, Any], place: tuple[str, ...]) -> list[tuple[tuple[str, ...], Any]]:

@@ -112,13 +112,12 @@ class Room:
             **(environ or {}),
         }
         opened = open_agent(
-            attrs.evolve(options or allowed, cwd=self.work),
+            attrs.evolve(options or allowed, cwd=self.work, hooks=tuple(configured_hooks)),
             Settings.of(given),
             asker=asker or NobodyAsks(),
             clock=clock,
             tools=tools,
             hooks=hooks,
-            configured_hooks=configured_hooks,
         )
         async with opened as agent:
             yield agent

@@ -56,7 +56,7 @@ class Late:
 async def session(place: Place, mode: PermissionMode, asker: Asker) -> AsyncIterator[Bench]:
     late = Late()
     async with bench(place.folder, tools=built_in(plan=late), mode=mode, asker=asker) as run:
-        late.to = Planning(run.gate)
+        late.to = Planning(run.gate, alone=isinstance(run.gate.asker, NobodyAsks))
         yield run
 
 

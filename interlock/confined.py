@@ -1,0 +1,93 @@
+"""A session's sandbox policy: from options, settings and deny rules to paths.
+
+What a rule denies to the tools is hidden from commands too, file by file as they are there when
+the command starts; so a pattern has to be looked for in the folders that are worked in.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from interlock.options import Options
+from interlock.permissions import Gate, Rule
+from interlock.permissions.paths import relative
+from interlock.permissions.rules import READERS, WRITERS
+from interlock.sandbox import Mode, Policy, protected, secrets
+
+_WILD = frozenset("*?[{")
+
+
+def mode_of(options: Options) -> Mode:
+    """What the flag says, else what settings say, else off."""
+    if options.sandbox_mode is not None:
+        return options.sandbox_mode
+    return Mode.AUTO if options.sandbox.enabled else Mode.OFF
+
+
+def policy_of(options: Options, cwd: Path, gate: Gate, home: Path) -> Policy:
+    """The bounds of a session's commands; `gate` is asked for its rules anew each time."""
+    said, folders = options.sandbox, gate.judge.folders
+    writable = (*folders, *_existing(said.allow_write, cwd))
+
+    def hidden() -> Iterator[Path]:
+        yield from secrets(Path.home())
+        yield from _existing(said.deny_read, cwd)
+        yield from _denied(gate.judge.rules.deny, READERS, gate)
+
+    def kept() -> Iterator[Path]:
+        yield from protected(folders)
+        yield from _existing(said.deny_write, cwd)
+        if home.exists() and any(home.is_relative_to(folder) for folder in writable):
+            yield home
+        yield from _denied(gate.judge.rules.deny, WRITERS, gate)
+
+    return Policy(
+        writable=tuple(dict.fromkeys(writable)),
+        hidden=hidden,
+        kept=kept,
+        network=said.allow_network,
+        domains=said.domains,
+    )
+
+
+def _existing(written: Iterable[str], cwd: Path) -> Iterator[Path]:
+    for each in written:
+        path = Path(os.path.realpath(cwd / Path(each).expanduser()))
+        if path.exists():
+            yield path
+
+
+def _denied(rules: Iterable[Rule], tools: frozenset[str], gate: Gate) -> Iterator[Path]:
+    """The files and folders that deny rules about these tools name, as far as they exist."""
+    folders, patterns = gate.judge.folders, []
+    for rule in rules:
+        if rule.tool not in tools or rule.specifier is None:
+            continue
+        pattern, anchor = relative(rule.specifier)
+        if "/" in pattern.strip("/") and not _WILD & set(pattern.removesuffix("/**")):
+            path = (anchor or folders[0]) / pattern.removesuffix("/**").strip("/")
+            if path.exists():
+                yield Path(os.path.realpath(path))
+            continue
+        patterns.append(rule)
+    if patterns:
+        for folder in folders:
+            yield from _found(folder, patterns, folders[0])
+
+
+def _found(folder: Path, rules: list[Rule], root: Path) -> Iterator[Path]:
+    from interlock.permissions.paths import covers
+
+    def is_meant(path: Path) -> bool:
+        return any(covers(rule.specifier or "", path, root, either=True) for rule in rules)
+
+    for above, names, files in os.walk(folder):
+        here = Path(above)
+        for name in list(names):
+            # A folder all of whose files are meant is hidden whole, with what is yet to come.
+            if is_meant(here / name / "x"):
+                names.remove(name)
+                yield here / name
+        yield from (here / name for name in files if is_meant(here / name))

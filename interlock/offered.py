@@ -1,0 +1,76 @@
+"""The tools of a session, with what they need of the rest of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from interlock.errors import UsageError
+from interlock.inbox import Mail
+from interlock.options import Options
+from interlock.sandbox import Sandbox
+from interlock.settings import Settings
+from interlock.tools import (
+    NameTaken,
+    Network,
+    Person,
+    PlanMode,
+    ShellSettings,
+    Sleep,
+    TodoList,
+    Tool,
+    UnknownTool,
+    WebSettings,
+    built_in,
+    chosen,
+    with_own,
+)
+from phases.world.ports import Clock
+
+
+@frozen(kw_only=True)
+class Workshop:
+    """What tools are made from."""
+
+    options: Options
+    settings: Settings
+    mail: Mail  # what may arrive for the agent that uses them
+    clock: Clock
+    todos: TodoList
+    plan: PlanMode
+    person: Person | None
+    sandbox: Sandbox | None
+
+    def tools(self, own: Sequence[Tool]) -> dict[str, Tool]:
+        """The tools on offer, `own` beside the built-in ones.
+
+        Raises UsageError for a name that no tool has, or that two have.
+        """
+        web = WebSettings(network=Network(allowed=self.settings.web_allow))
+        try:
+            built = built_in(
+                self._shell(),
+                # The end of a background command may arrive: there is something to sleep for.
+                sleep=Sleep(self.mail, self.clock),
+                web=web,
+                todos=self.todos,
+                plan=self.plan,
+                person=self.person,
+            )
+            return chosen(with_own(built, own), self.options.tools)
+        except UnknownTool as error:
+            raise UsageError(f"{error} (--tools)") from error
+        except NameTaken as error:
+            raise UsageError(str(error)) from error
+
+    def _shell(self) -> ShellSettings:
+        more = self.options.environment
+        return ShellSettings(
+            default_timeout=self.settings.bash_default_timeout_s,
+            max_timeout=self.settings.bash_max_timeout_s,
+            environment={**os.environ, **more} if more else None,
+            notices=self.mail,
+            confinement=self.sandbox,
+        )
