@@ -130,11 +130,13 @@ def _media(drafts: list[Draft], looks: Looks) -> None:
         if sent is not spot[3]:
             _set(spot, sent)
     pictures = [spot for spot in _spots(drafts) if looks.of(spot[3]).is_picture]
-    if len(pictures) > MANY_PICTURES:
-        for spot in pictures:
-            if looks.of(spot[3]).widest > MANY_SIDE:
-                why = f"with more than {MANY_PICTURES} images in a conversation, each may have at"
-                _set(spot, left_out(spot[3], f"{why} most {MANY_SIDE} pixels a side"))
+    large = [spot for spot in pictures if looks.of(spot[3]).widest > MANY_SIDE]
+    if large and len(pictures) > MANY_PICTURES:
+        why = f"with more than {MANY_PICTURES} images in a conversation, each may have at most"
+        old = pictures[: len(pictures) - int(MANY_PICTURES * _ROOM)]
+        # The large ones, or the oldest ones until there are few: whichever takes less away.
+        for spot in min(large, old, key=len):
+            _set(spot, left_out(spot[3], f"{why} {MANY_SIDE} pixels a side"))
     pictures = [spot for spot in _spots(drafts) if looks.of(spot[3]).is_picture]
     if len(pictures) > MOST_PICTURES:
         for spot in pictures[: len(pictures) - int(MOST_PICTURES * _ROOM)]:

@@ -125,6 +125,15 @@ def test_with_many_pictures_each_must_be_smaller() -> None:
     assert problems(marked(*mended.messages)) == ()
 
 
+def test_of_many_large_pictures_the_newest_stay() -> None:
+    pictures = [user(png(2001, height)) for height in range(1, 22)]
+
+    mended = mend(*pictures).messages
+
+    assert shown_in(mended) == shown_in(pictures[-16:])
+    assert problems(marked(*mended)) == ()
+
+
 def test_of_too_many_pictures_the_oldest_go_and_leave_some_room() -> None:
     pictures = [user(png(1, height)) for height in range(1, 102)]
 
