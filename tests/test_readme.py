@@ -11,6 +11,7 @@ from fsm.draw import mermaid
 from interlock.permissions.harmless import harmless
 from interlock.permissions.shell import read
 from interlock.table import LOOP
+from interlock.tools import Tool
 
 README = Path(__file__).parent.parent / "README.md"
 
@@ -23,11 +24,25 @@ def test_its_diagram_is_the_table_drawn() -> None:
     assert blocks("mermaid") == [mermaid(LOOP, compact=True)]
 
 
-def test_its_example_of_a_test_passes() -> None:
-    (example,) = blocks("python")
+def example(word: str) -> dict[str, object]:
+    """What the one example with this word in it defines."""
+    (text,) = [block for block in blocks("python") if word in block]
     names: dict[str, object] = {}
+    exec(text, names)
+    return names
 
-    exec(example, names)
+
+def test_its_example_of_a_tool_is_a_tool() -> None:
+    weather = example("@tool")["weather"]
+
+    assert isinstance(weather, Tool)
+    assert weather.input_schema["properties"]["days"]["type"] == "integer"
+    assert weather.input_schema["required"] == ["city"]
+    assert weather.description.startswith("Tells the weather.")
+
+
+def test_its_example_of_a_test_passes() -> None:
+    names = example("def test_")
 
     test = names["test_a_prompt_too_long_is_compacted_once_and_then_given_up"]
     assert callable(test)
