@@ -41,7 +41,7 @@ from interlock.ledger import Ledger
 from interlock.model import Mender
 from interlock.options import Options, PermissionMode
 from interlock.output_cap import output_cap_warning
-from interlock.permissions import Gate
+from interlock.permissions import Gate, Update, UpdateKind
 from interlock.sessions import Transcript
 from interlock.sessions.transcript import private_folder
 from interlock.settings import Settings
@@ -120,6 +120,11 @@ class Agent:
     @property
     def permission_mode(self) -> PermissionMode:
         return self._gate.mode
+
+    def set_permission_mode(self, mode: PermissionMode) -> None:
+        """From the next call on; what hooks are told changes with it."""
+        self._gate.apply(Update(kind=UpdateKind.SET_MODE, mode=mode))
+        self._hooks.permission_mode = mode.value
 
     @property
     def transcript_path(self) -> Path:

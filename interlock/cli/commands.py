@@ -10,6 +10,7 @@ from attrs import frozen
 
 from interlock.agent import Agent
 from interlock.context.gauge import render
+from interlock.options import PermissionMode
 from phases.world.updates import Show
 
 
@@ -69,6 +70,15 @@ async def _model(place: Place, name: str) -> None:
     place.say(f"model: {place.agent.model}")
 
 
+async def _mode(place: Place, name: str) -> None:
+    if name and name not in set(PermissionMode):
+        place.say(f"! no mode {name}; there are {', '.join(PermissionMode)}")
+        return
+    if name:
+        place.agent.set_permission_mode(PermissionMode(name))
+    place.say(f"permission mode: {place.agent.permission_mode}")
+
+
 async def _queue(place: Place, _: str) -> None:
     waiting = place.agent.waiting.messages
     for queued in waiting:
@@ -102,6 +112,13 @@ COMMANDS = {
         Command(name="context", help="what fills the window", run=_context, at_once=True),
         Command(name="cost", help="what was used of each model", run=_cost, at_once=True),
         Command(name="model", argument="[NAME]", help="the model from the next on", run=_model),
+        Command(
+            name="mode",
+            argument="[MODE]",
+            help="what runs unasked, from the next call on",
+            run=_mode,
+            at_once=True,
+        ),
         Command(name="queue", help="what waits to be read", run=_queue, at_once=True),
         Command(name="clear", help="begin another session", run=_clear),
         Command(name="exit", help="leave", run=_leave, at_once=True),

@@ -43,20 +43,21 @@ def run(asked: argparse.Namespace) -> int:
 
 
 async def _talk(options: Options, settings: Settings, first: str | None, signals: Signals) -> None:
-    end = End.CLEAR
+    end, source = End.CLEAR, "startup"
     while end is End.CLEAR:
-        end = await _session(options, settings, first, signals)
-        options, first = evolve(options, session_id=None), None
+        end = await _session(options, settings, first, signals, source)
+        options, first, source = evolve(options, session_id=None), None, "clear"
 
 
 async def _session(
-    options: Options, settings: Settings, first: str | None, signals: Signals
+    options: Options, settings: Settings, first: str | None, signals: Signals, source: str
 ) -> End:
     interrupt = InterruptSignal()
     keys = TerminalKeys(history=settings.home / "history")
     asker = Suspending(terminal_or_nobody(interrupt))
     person = SuspendingPerson(person_or_nobody(interrupt))
     async with open_agent(options, settings, asker=asker, person=person) as agent:
+        agent.begin_anew(source)
 
         def stop() -> None:
             """A signal, not a key: also the keys' Ctrl-C while a question stands there."""

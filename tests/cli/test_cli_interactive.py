@@ -192,6 +192,29 @@ def test_the_conversation_can_be_summarised_looked_at_and_begun_anew(shell: Shel
         assert len(shell.transcripts) == 2
 
 
+def test_the_permission_mode_can_be_changed_on_the_way(shell: Shell) -> None:
+    answers = [
+        reply(tool_use("Bash", {"command": "echo made > made.txt"})),
+        reply("It was refused."),
+        reply(tool_use("Bash", {"command": "echo made > made.txt"})),
+        reply("Made."),
+    ]
+    with seated(shell, answers, "--permission-mode", "dontAsk") as (person, _):
+        person.sees("/help lists the commands")
+        person.types("make it\r")
+        person.sees("It was refused.")
+        person.types("/mode nonsense\r")
+        person.sees("there are default, acceptEdits")
+        person.types("/mode bypassPermissions\r")
+        person.sees("permission mode: bypassPermissions")
+        person.types("make it\r")
+        person.sees("Made.")
+        person.types("/exit\r")
+
+        assert person.ends() == 0
+        assert (shell.folder / "made.txt").read_text() == "made\n"
+
+
 def test_a_mistyped_command_is_no_prompt(shell: Shell) -> None:
     with seated(shell, []) as (person, server):
         person.sees("/help lists the commands")
