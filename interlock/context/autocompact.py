@@ -52,7 +52,7 @@ class Autocompact:
             return await self._compacted(messages, loop, size)
         fixed, weights = loop.run.fixed_tokens, list(map(estimate, messages))
         largest = heaviest(messages, weights, fixed=fixed, size=size)
-        self._tell("warning", f"{problem} The largest part is {told(largest)}.")
+        self._tell("warning", f"{problem} The largest part is {told(largest)}.", about=problem)
         if fruitless >= limits.max_fruitless_compactions:
             tracking = evolve(tracking, fruitless=fruitless)
         return Trimmed(messages=messages, tracking=tracking)
@@ -100,8 +100,8 @@ class Autocompact:
             "conversation is summarised. Sub-agents keep large outputs out of it.",
         )
 
-    def _tell(self, level: str, text: str) -> None:
-        kind = text if level == "warning" else level  # a share that grows is no news
+    def _tell(self, level: str, text: str, about: str | None = None) -> None:
+        kind = about or level  # a size or a share that grows is no news
         if self._told != kind:
             self._told = kind
             self.show(Notice(level, text))

@@ -221,7 +221,8 @@ def _in_call_order(messages: Iterable[tuple[Message, Message]]) -> tuple[Message
 
     def call_of(pair: tuple[Message, Message]) -> str | None:
         old, now = pair
-        return _answered(now) or _answered(old)
+        # A result in a reply (a broken history has that) is none, and moves nothing.
+        return _answered(now) or _answered(old) if old.role == "user" else None
 
     for is_result, run in groupby(messages, key=lambda pair: call_of(pair) is not None):
         part = list(run)

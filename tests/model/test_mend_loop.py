@@ -119,6 +119,11 @@ CASES = {
         assistant(asks("a")),
         result("a", words="two"),
     ),
+    "a result in a reply": (
+        user("go"),
+        assistant(asks("a")),
+        assistant(ToolResult("a", (Text("done"),)), asks("a")),
+    ),
     "interrupted": (
         user("go"),
         assistant(asks("a")),

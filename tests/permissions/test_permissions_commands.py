@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.options import PermissionMode
-from interlock.permissions import reads_only
+from interlock.permissions import Judge, Rules, Verdict, reads_only
 from interlock.permissions.shell import read
 from tests.permissions.questions import bash, judged
 
@@ -169,3 +170,12 @@ def test_a_word_of_another_script_is_the_word_that_was_written() -> None:
 
     assert command.literal == ("écho", "größe", "ß ü")
     assert [file.word.text for file in read("ls > ñ.txt").files] == ["ñ.txt"]
+
+
+@pytest.mark.parametrize("line", ["time ls", "time -p ls", "time x=1 ls", "time x=1 y=2 ls"])
+def test_what_is_timed_is_found_behind_assignments(line: str, tmp_path: Path) -> None:
+    rules = Rules.parse(deny=["Bash(ls:*)"])
+
+    judge = Judge.of(tmp_path, rules, PermissionMode.BYPASS_PERMISSIONS)
+
+    assert judge.decide(bash(line, tmp_path)).verdict is Verdict.DENY

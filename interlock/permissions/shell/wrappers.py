@@ -43,7 +43,7 @@ _WRAPPERS: Mapping[str, Wrapper] = {
     "setsid": Wrapper(flags="cfw"),
     "stdbuf": Wrapper(valued="ioe"),
     "sudo": Wrapper(valued="ugpCDhRTU", flags="nEHSkbAPB", assigns=True, transparent=False),
-    "time": Wrapper(flags="p"),
+    "time": Wrapper(flags="p", assigns=True),  # the keyword: an assignment is one there
     "timeout": Wrapper(
         valued="ks", flags="v", operands=1, long=frozenset({"--foreground", "--preserve-status"})
     ),
