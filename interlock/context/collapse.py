@@ -73,10 +73,12 @@ class Collapses:
             waiting = self._stage(view, limits, all_=False)
             full = size - freed >= limits.collapse_commit_share * limits.context_window
             left = size - freed - (self._gain(view) + waiting if full else 0)
-            # A commit that leaves the window nearly as full would be followed by another with the
-            # next turn, and each makes the cached prefix void. Then the next level writes one
-            # summary of it all.
-            if full and left < limits.collapse_stage_share * limits.context_window:
+            # What is left must be written to the cache anew, which costs more than ten times what
+            # reading it does. Where it is not far less than what goes, or the window would soon
+            # be as full again, the next level writes one summary of it all.
+            goes, stays = size - freed - left, left - room.loop.run.fixed_tokens
+            worth = goes >= limits.collapse_worth * stays
+            if full and worth and left < limits.collapse_stage_share * limits.context_window:
                 # All at once: the prefix is lost with the first one as with the last.
                 self._stage(view, limits, all_=True)
                 view, _ = await self.drain(view)

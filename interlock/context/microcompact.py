@@ -52,12 +52,12 @@ class Microcompact:
         cold = self._cache_is_cold(room.loop.run.limits)
         if self._cached or not (cold or self._is_due(room)):
             return Trimmed(messages=messages)
-        keep = room.loop.run.limits.microcompact_keep_turns
-        end = recent(messages, keep)
+        limits = room.loop.run.limits
+        end = recent(messages, limits.microcompact_keep_turns)
         start = self._done if same_until(self._last, messages) >= self._done else 0
         # What is kept must be written to the cache anew, which costs more than ten times what
-        # reading it does: to clear little again and again is dearer than to keep it all.
-        if not cold and _turns(messages, start, end) < keep // 2:
+        # reading it does: to clear little again and again is dearer than a summary now and then.
+        if not cold and _turns(messages, start, end) < limits.microcompact_least_turns:
             return Trimmed(messages=messages)
         changed = cleared(messages, start, end, self._tools)
         self._done = max(start, end)

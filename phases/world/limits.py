@@ -76,6 +76,9 @@ class Limits:
     )
     snip_keep_turns: int = _limit(200, "model calls that a history snip leaves at least")
     microcompact_keep_turns: int = _limit(10, "model calls whose results are never cleared")
+    microcompact_least_turns: int = _limit(
+        20, "model calls whose results are cleared at once: fewer are not worth the cached prefix"
+    )
     microcompact_share: float = _share(
         0.5, "share of the window from which old results are cleared"
     )
@@ -88,6 +91,9 @@ class Limits:
     collapse_keep_turns: int = _limit(10, "model calls whose rounds are never collapsed")
     collapse_stage_share: float = _share(
         0.6, "share of the window from which collapses of old rounds are prepared"
+    )
+    collapse_worth: float = _limit(
+        2.0, "times what is left of the conversation: so much must go, or a summary is cheaper"
     )
     collapse_commit_share: float = _share(
         0.7, "share of the window from which they are put in place; autocompact comes later"

@@ -9,7 +9,11 @@ from interlock.scripted import ServerThread, reply, text, thinking, tool_use
 from tests.cli.shell import REAL, ROOT, Ran, Shell
 
 REACTIVE = str(ROOT / "tests" / "golden" / "reactive_compact.trace.jsonl")
-SMALL = {"INTERLOCK_CONTEXT_WINDOW": "12000", "INTERLOCK_MICROCOMPACT_KEEP_TURNS": "2"}
+SMALL = {
+    "INTERLOCK_CONTEXT_WINDOW": "12000",
+    "INTERLOCK_MICROCOMPACT_KEEP_TURNS": "2",
+    "INTERLOCK_MICROCOMPACT_LEAST_TURNS": "1",
+}
 
 
 def interlock(shell: Shell, *arguments: str) -> Ran:

@@ -38,7 +38,7 @@ CALM = room(5_999, limits=LIMITS)  # tokens; below the share from which notes ar
 STAGING = room(6_000, limits=LIMITS)
 FULL = room(7_000, limits=LIMITS)  # the share from which they are put in place
 # The same, where whatever there is to gain is worth it.
-EAGER = room(7_000, limits=evolve(LIMITS, collapse_stage_share=0.7))
+EAGER = room(7_000, limits=evolve(LIMITS, collapse_stage_share=0.7, collapse_worth=0.0))
 
 
 def notes(messages: tuple[Message, ...]) -> list[str]:
@@ -155,7 +155,7 @@ async def test_a_line_of_thought_collapses_whole_or_not_at_all() -> None:
     finished = (*chain, says("done: it works"), user("more"), *rounds(4, OUTPUT)[1:])
 
     open_still = await applied(Collapses(None), chain, FULL)
-    over = await applied(Collapses(None), finished, FULL)
+    over = await applied(Collapses(None), finished, EAGER)
 
     assert open_still.messages is chain
     assert [one.kind for one in over.messages[:3]] == [Kind.PROMPT, Kind.NOTE, Kind.PROMPT]
@@ -245,7 +245,7 @@ async def test_the_last_turns_and_what_is_open_are_never_touched(
 
 
 def _overfull(limits: Limits) -> Room:
-    return room(7_000, limits=evolve(limits, collapse_stage_share=0.7))
+    return room(7_000, limits=evolve(limits, collapse_stage_share=0.7, collapse_worth=0.0))
 
 
 async def test_collapses_come_in_batches_and_what_stands_before_them_is_not_touched() -> None:

@@ -20,17 +20,24 @@ from tests.context.sessions import (
     call,
     refused,
     results,
-    room,
     rounds,
     says,
     sessions,
     signed,
     user,
 )
+from tests.context.sessions import room as any_room
 
 _IS_A_LEVEL: type[Level] = Microcompact  # for the type checker
+LIMITS = Limits(microcompact_least_turns=5)
 OUTPUT = "what the file says\n" * 100
 HALF_FULL = 100_000  # of a window of 200,000
+
+
+def room(size: int, *, freed: int = 0, limits: Limits = LIMITS) -> Room:
+    return any_room(size, freed=freed, limits=limits)
+
+
 PAST_HALF = room(HALF_FULL)
 
 
@@ -188,7 +195,7 @@ async def test_what_was_settled_before_stays_the_same_objects() -> None:
 @settings(max_examples=60)
 @given(sessions())
 async def test_the_strict_server_takes_what_is_left(messages: tuple[Message, ...]) -> None:
-    where = room(150_000, limits=Limits(microcompact_keep_turns=1))
+    where = room(150_000, limits=Limits(microcompact_keep_turns=1, microcompact_least_turns=1))
 
     trimmed = await applied(Microcompact(), messages, where)
 
@@ -201,7 +208,7 @@ async def test_the_strict_server_takes_what_is_left(messages: tuple[Message, ...
 async def test_it_decides_the_same_whether_level_1_has_cut_the_results_or_not(
     messages: tuple[Message, ...],
 ) -> None:
-    limits = Limits(tool_output_cap=1_000, microcompact_keep_turns=1)
+    limits = Limits(tool_output_cap=1_000, microcompact_keep_turns=1, microcompact_least_turns=1)
     where = room(150_000, limits=limits)
     cut = await _budgeted(messages, where)
 

@@ -162,7 +162,13 @@ async def test_snip_and_autocompact_cannot_be_exchanged_else_it_summarises_for_n
 
 
 async def test_collapse_and_autocompact_cannot_be_exchanged_else_detail_is_lost() -> None:
-    limits = Limits(context_window=16_000, microcompact_keep_turns=4, collapse_keep_turns=4)
+    limits = Limits(
+        context_window=16_000,
+        microcompact_keep_turns=4,
+        microcompact_least_turns=4,
+        collapse_keep_turns=4,
+        collapse_worth=0.0,
+    )
     loop = loop_of(rounds(20, OUTPUT), limits=limits)
     right, wrong = SummarisesOver(11_100), SummarisesOver(11_100)
 
@@ -177,7 +183,13 @@ async def test_microcompact_and_collapse_cannot_be_exchanged_else_calls_vanish_n
     None
 ):
     # Forgetting what was said is enough here; what was called could stay.
-    limits = Limits(context_window=16_000, microcompact_keep_turns=4, collapse_keep_turns=4)
+    limits = Limits(
+        context_window=16_000,
+        microcompact_keep_turns=4,
+        microcompact_least_turns=4,
+        collapse_keep_turns=4,
+        collapse_worth=0.0,
+    )
     loop = loop_of(rounds(20, OUTPUT), limits=limits)
 
     right = await ContextPipeline((Microcompact(), Collapses(None))).prepare(loop)
@@ -226,7 +238,12 @@ def test_a_long_run_keeps_within_its_window_and_its_beginning_stays_the_same(
     tmp_path: Path,
 ) -> None:
     collapses = Collapses(tmp_path / "collapses.jsonl")
-    limits = Limits(context_window=20_000, tool_output_cap=2_000)
+    limits = Limits(
+        context_window=20_000,
+        tool_output_cap=2_000,
+        microcompact_least_turns=5,
+        collapse_worth=0.0,
+    )
     stage = Stage(
         limits=limits,
         features=Features(autocompact=False),

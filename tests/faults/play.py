@@ -314,6 +314,8 @@ def _environ(script: Script) -> dict[str, str]:
             "INTERLOCK_TOOL_OUTPUT_CAP": 4_000,
             "INTERLOCK_TURN_OUTPUT_CAP": 9_000,
             "INTERLOCK_MICROCOMPACT_KEEP_TURNS": 2,
+            "INTERLOCK_MICROCOMPACT_LEAST_TURNS": 1,
+            "INTERLOCK_COLLAPSE_WORTH": 0,
             "INTERLOCK_COLLAPSE_KEEP_TURNS": 2,
             "INTERLOCK_COLLAPSE_STAGE_SHARE": 0.5,
             "INTERLOCK_COLLAPSE_COMMIT_SHARE": 0.6,
