@@ -97,7 +97,7 @@ async def open_agent(
     async with AsyncExitStack() as stack:
         guards = _guards(options, paths, cwd, model, ids, asker, registered(hooks))
         gate, hooked = guards.gate, guards.hooks
-        box, warning = await _sandbox(options, settings, cwd, gate, stack)
+        box, warning = await _sandbox(options, settings, paths, cwd, gate, stack)
         waiting, todos = Waiting(ids), TodoList()
         workshop = Workshop(
             options=options,
@@ -154,7 +154,7 @@ async def open_agent(
             ),
             prefetches=tuple(prefetches),
             strange_rules=gate.judge.rules.strangers((*names(), *offered)),
-            told_first=_told_of(box, warning),
+            told_first=_told_of(box, warning, gate.judge.confined),
             clock=clock,
         )
 
@@ -199,21 +199,27 @@ def _guards(
 
 
 async def _sandbox(
-    options: Options, settings: Settings, cwd: Path, gate: Gate, stack: AsyncExitStack
+    options: Options,
+    settings: Settings,
+    paths: SessionPaths,
+    cwd: Path,
+    gate: Gate,
+    stack: AsyncExitStack,
 ) -> tuple[Sandbox | None, str | None]:
     """The sandbox that is in force, and what to warn of. Raises NoSandbox."""
     mode = confined.mode_of(options)
     policy = confined.policy_of(options, cwd, gate, settings.home)
-    box = await stack.enter_async_context(opened(mode, policy))
+    box = await stack.enter_async_context(opened(mode, policy, taken=paths.tool_results))
     if box is not None and box.complete and options.sandbox.auto_allow:
         gate.judge = evolve(gate.judge, confined=True)
     return box, without(mode)
 
 
-def _told_of(box: Sandbox | None, warning: str | None) -> tuple[Notice, ...]:
+def _told_of(box: Sandbox | None, warning: str | None, confines: bool) -> tuple[Notice, ...]:
     notices = [Notice("warning", warning)] if warning is not None else []
     if box is not None:
-        notices.append(Notice("info", f"sandbox: {'; '.join(box.enforced)}"))
+        unasked = "; commands in it need no approval" if confines else ""
+        notices.append(Notice("info", f"sandbox: {'; '.join(box.enforced)}{unasked}"))
     return tuple(notices)
 
 

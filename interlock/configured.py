@@ -20,7 +20,7 @@ from interlock.hooks import parse as parse_hooks
 from interlock.key_helper import key_from
 from interlock.options import GivenRule, Options
 from interlock.permissions import BadRule, Rule, Rules
-from interlock.sandbox import BadSandbox, SandboxSettings, tightening
+from interlock.sandbox import BadSandbox, SandboxSettings, ignored, tightening
 from interlock.sandbox import parse as parse_sandbox
 from interlock.settings import Settings
 
@@ -115,6 +115,7 @@ def _sandbox(found: Configuration, problems: list[str]) -> tuple[SandboxSettings
         raw = part.json
         try:
             parse_sandbox(raw)  # wrong words are refused also where they would not be heard
+            unheard += [f"{part.origin.place}: {name} has no effect here" for name in ignored(raw)]
             if part.origin.source.from_repository:
                 raw, loosening = tightening(raw)
                 unheard += [

@@ -12,11 +12,12 @@ from pathlib import Path
 
 from interlock.options import Options
 from interlock.permissions import Gate, Rule
-from interlock.permissions.paths import relative
+from interlock.permissions.paths import covers, relative
 from interlock.permissions.rules import READERS, WRITERS
 from interlock.sandbox import Mode, Policy, protected, secrets
 
 _WILD = frozenset("*?[{")
+_MOST_LOOKED_AT = 1_000_000  # files and folders, for each command anew; some seconds
 
 
 def mode_of(options: Options) -> Mode:
@@ -45,6 +46,7 @@ def policy_of(options: Options, cwd: Path, gate: Gate, home: Path) -> Policy:
 
     return Policy(
         writable=tuple(dict.fromkeys(writable)),
+        folders=folders,
         hidden=hidden,
         kept=kept,
         network=said.allow_network,
@@ -61,30 +63,49 @@ def _existing(written: Iterable[str], cwd: Path) -> Iterator[Path]:
 
 def _denied(rules: Iterable[Rule], tools: frozenset[str], gate: Gate) -> Iterator[Path]:
     """The files and folders that deny rules about these tools name, as far as they exist."""
-    folders, patterns = gate.judge.folders, []
+    root = gate.judge.folders[0]
+    looked: dict[Path, list[Rule]] = {}
     for rule in rules:
         if rule.tool not in tools or rule.specifier is None:
             continue
         pattern, anchor = relative(rule.specifier)
-        if "/" in pattern.strip("/") and not _WILD & set(pattern.removesuffix("/**")):
-            path = (anchor or folders[0]) / pattern.removesuffix("/**").strip("/")
+        whole = pattern.removesuffix("/**").strip("/")
+        if not _WILD & set(whole) and (anchor is not None or "/" in whole):
+            path = (anchor or root) / whole
             if path.exists():
                 yield Path(os.path.realpath(path))
-            continue
-        patterns.append(rule)
-    if patterns:
-        for folder in folders:
-            yield from _found(folder, patterns, folders[0])
+        elif anchor is not None:
+            looked.setdefault(_literal(anchor, pattern), []).append(rule)
+        else:
+            for folder in gate.judge.folders:
+                looked.setdefault(folder, []).append(rule)
+    for folder, meant in looked.items():
+        yield from _found(folder, meant, root)
+
+
+def _literal(anchor: Path, pattern: str) -> Path:
+    """The folder that a pattern begins with, up to its first wildcard."""
+    folder = anchor
+    for part in pattern.strip("/").split("/")[:-1]:
+        if _WILD & set(part):
+            break
+        folder /= part
+    return Path(os.path.realpath(folder))
 
 
 def _found(folder: Path, rules: list[Rule], root: Path) -> Iterator[Path]:
-    from interlock.permissions.paths import covers
-
     def is_meant(path: Path) -> bool:
         return any(covers(rule.specifier or "", path, root, either=True) for rule in rules)
 
+    seen = 0
     for above, names, files in os.walk(folder):
         here = Path(above)
+        seen += len(names) + len(files)
+        if seen > _MOST_LOOKED_AT:
+            raise OSError(
+                f"there are too many files in {folder} to look for those that"
+                f" {', '.join(str(rule) for rule in rules)} denies: name a folder in the rule"
+            )
         for name in list(names):
             # A folder all of whose files are meant is hidden whole, with what is yet to come.
             if is_meant(here / name / "x"):

@@ -9,7 +9,7 @@ from interlock.sandbox.policy import (
     secrets,
 )
 from interlock.sandbox.sandbox import Sandbox, opened, without
-from interlock.sandbox.settings import BadSandbox, parse, tightening
+from interlock.sandbox.settings import BadSandbox, ignored, parse, tightening
 
 __all__ = [
     "BadSandbox",
@@ -18,6 +18,7 @@ __all__ = [
     "Policy",
     "Sandbox",
     "SandboxSettings",
+    "ignored",
     "opened",
     "parse",
     "protected",

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from attrs import frozen
 
+from interlock.sandbox import sockets
 from interlock.sandbox.policy import Policy, removed_variables
 
 _ISOLATED = (
@@ -29,6 +30,17 @@ _ISOLATED = (
     "ALL",
 )
 _PROBE_S = 10.0
+_MOST_HIDDEN = 2_000  # bubblewrap takes 9,000 words, and each mount takes milliseconds
+
+
+class TooManyHidden(OSError):
+    """A deny rule covers more files than can be hidden one by one."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(
+            f"deny rules for Read cover {count:,} files, and the sandbox can hide"
+            f" {_MOST_HIDDEN:,}: deny a folder (Read(secrets/**)) instead of single files"
+        )
 
 
 @cache
@@ -77,7 +89,9 @@ class Bubblewrap:
         yield from ("--bind", str(self.temporary), "/tmp")
         if self.sockets is not None:
             yield from ("--ro-bind", str(self.sockets), str(self.sockets))
-        hidden = _outermost(self.policy.hidden())
+        hidden = _outermost((*self.policy.hidden(), *self._sockets()))
+        if len(hidden) > _MOST_HIDDEN:
+            raise TooManyHidden(len(hidden))
         # What lies around a working folder is hidden first, what lies inside it afterwards.
         around = [one for one in hidden if self._holds_a_folder(one)]
         for path in around:
@@ -94,6 +108,12 @@ class Bubblewrap:
         for path in hidden:
             if path not in around:
                 yield from _hide(path)
+
+    def _sockets(self) -> Iterator[Path]:
+        for path in sockets.listening():
+            ours = self.sockets is not None and path.is_relative_to(self.sockets)
+            if not ours and not path.is_relative_to("/tmp"):  # they have a /tmp of their own
+                yield path
 
     def _holds_a_folder(self, path: Path) -> bool:
         return any(folder.is_relative_to(path) for folder in self.policy.writable)

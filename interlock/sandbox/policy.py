@@ -6,6 +6,7 @@ there is no network but to the hosts that are named.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from enum import StrEnum
 from pathlib import Path
@@ -49,6 +50,7 @@ class Policy:
     """One session's bounds. `hidden` and `kept` are asked for each command: files come and go."""
 
     writable: tuple[Path, ...]  # real paths of folders
+    folders: tuple[Path, ...] = ()  # of these, those that are worked in
     hidden: Callable[[], Iterable[Path]] = field(default=_nothing)  # cannot be read
     kept: Callable[[], Iterable[Path]] = field(default=_nothing)  # cannot be written
     network: bool = False
@@ -93,6 +95,8 @@ _SYSTEM = (
 _OBEYED = (
     ".git/hooks",
     ".git/config",
+    ".git/config.worktree",
+    ".git/commondir",  # says where config and hooks are looked for
     ".claude",
     ".interlock",
     ".mcp.json",
@@ -114,8 +118,20 @@ def protected(folders: Iterable[Path]) -> Iterable[Path]:
     """What a command must not change inside the folders it may write to, as far as it exists."""
     for folder in folders:
         for name in _OBEYED:
-            if (folder / name).exists():
+            if os.path.lexists(folder / name):
                 yield folder / name
+
+
+def unplanted(folders: Iterable[Path]) -> frozenset[Path]:
+    """What is not there yet of it: a mount protects what exists only, so these are looked for
+    when a command has ended. A repository that is made anew is its maker's.
+    """
+    return frozenset(
+        folder / name
+        for folder in folders
+        for name in _OBEYED
+        if (folder / name).parent.is_dir() and not os.path.lexists(folder / name)
+    )
 
 
 def removed_variables() -> tuple[str, ...]:

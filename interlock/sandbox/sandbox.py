@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 import shutil
 import sys
 import tempfile
@@ -14,7 +16,7 @@ from attrs import define, frozen
 
 from interlock.sandbox import bridge, bubblewrap, landlock
 from interlock.sandbox.bubblewrap import Bubblewrap
-from interlock.sandbox.policy import Mode, NoSandbox, Policy
+from interlock.sandbox.policy import Mode, NoSandbox, Policy, unplanted
 from interlock.sandbox.proxy import Proxy
 
 _PYTHON = str(Path(sys.executable).resolve())  # a virtual environment's is a link
@@ -50,20 +52,44 @@ class Sandbox:
     enforced: tuple[str, ...]  # what holds, a sentence each, for the user
     description: str  # the same, for the model
     complete: bool  # all of the policy is enforced
+    folders: tuple[Path, ...]
+    taken: Path  # where what was planted goes
     proxy: Path | None = None  # the socket that leads out
+    _absent: frozenset[Path] = frozenset()
 
     def wrapped(self, argv: Sequence[str], *, cwd: Path) -> tuple[str, ...]:
+        # Of what was absent when one that still runs began, nothing may appear either.
+        self._absent |= unplanted(self.folders)
         if self.proxy is not None:
             python = (_PYTHON, "-I", "-S", "-c", _BRIDGE, str(self.proxy), str(_PORT), "--")
             argv = (*_pointed_at_the_proxy(), *python, *argv)
         return self.backend.wrapped(argv, cwd=cwd)
 
+    def settle(self) -> tuple[str, ...]:
+        """After a command: take away what it made that would be obeyed outside; in words."""
+        notes = []
+        for path in sorted(self._absent):
+            if os.path.lexists(path):
+                goes_to = self.taken / f"{path.name.strip('.')}-{secrets.token_hex(4)}"
+                self.taken.mkdir(mode=0o700, parents=True, exist_ok=True)
+                shutil.move(path, goes_to)
+                notes.append(
+                    f"(The sandbox took {path} away: it would be obeyed outside. It lies in"
+                    f" {goes_to}; use Write to make it, which asks.)"
+                )
+        return tuple(notes)
+
 
 @asynccontextmanager
 async def opened(
-    mode: Mode, policy: Policy, *, refused: Callable[[str], None] = lambda host: None
+    mode: Mode,
+    policy: Policy,
+    *,
+    taken: Path | None = None,
+    refused: Callable[[str], None] = lambda host: None,
 ) -> AsyncIterator[Sandbox | None]:
-    """The sandbox for a session; None where there is none. `refused` is told of hosts.
+    """The sandbox for a session; None where there is none. `refused` is told of hosts; what
+    commands plant goes to `taken`.
 
     Raises NoSandbox where one is required and cannot be had.
     """
@@ -76,8 +102,11 @@ async def opened(
     async with AsyncExitStack() as stack:
         temporary = Path(tempfile.mkdtemp(prefix="interlock-"))
         stack.callback(shutil.rmtree, temporary, ignore_errors=True)
+        taken = taken or temporary / "taken"
         if missing is not None:
-            yield _by_landlock(policy, temporary, missing)
+            box = _by_landlock(policy, temporary, missing, taken)
+            stack.callback(box.settle)
+            yield box
             return
         sockets = socket = None
         if policy.domains and not policy.network:
@@ -86,7 +115,9 @@ async def opened(
             socket = sockets / "proxy"
             proxy = Proxy(domains=policy.domains, refused=refused)
             await stack.enter_async_context(proxy.serving(socket))
-        yield _by_bubblewrap(policy, temporary, sockets, socket)
+        box = _by_bubblewrap(policy, temporary, sockets, socket, taken)
+        stack.callback(box.settle)
+        yield box
 
 
 def without(mode: Mode) -> str | None:
@@ -102,13 +133,14 @@ def without(mode: Mode) -> str | None:
 
 
 def _by_bubblewrap(
-    policy: Policy, temporary: Path, sockets: Path | None, socket: Path | None
+    policy: Policy, temporary: Path, sockets: Path | None, socket: Path | None, taken: Path
 ) -> Sandbox:
     folders = ", ".join(map(str, policy.writable))
     enforced = (
         f"commands can write to {folders} and their own /tmp, nowhere else",
         "files with keys, and those that deny rules for Read name, cannot be read",
-        "settings of git hooks, editors and of Interlock in the project cannot be changed",
+        "hooks and settings of git, editors and Interlock in the project cannot be changed",
+        "what is made anew in their place is taken away when the command ends",
         _network(policy),
         "what a command starts ends with it",
     )
@@ -117,16 +149,18 @@ def _by_bubblewrap(
         enforced=enforced,
         description=_told(enforced, "use run_in_background for what has to go on."),
         complete=True,
+        folders=policy.folders or policy.writable,
+        taken=taken,
         proxy=socket,
     )
 
 
-def _by_landlock(policy: Policy, temporary: Path, missing: str) -> Sandbox:
+def _by_landlock(policy: Policy, temporary: Path, missing: str, taken: Path) -> Sandbox:
     offline = landlock.abi() >= 4 and not policy.network
     folders = ", ".join(map(str, policy.writable))
     enforced = (
         f"commands can write to {folders} and {temporary}, nowhere else",
-        "no file is hidden from them, nor are settings in the project kept from being changed",
+        "no file is hidden from them, and settings in the project can be changed, but not made",
         "they reach no TCP port; UDP is not held back" if offline else "the network is open",
     )
     return Sandbox(
@@ -134,6 +168,8 @@ def _by_landlock(policy: Policy, temporary: Path, missing: str) -> Sandbox:
         enforced=(*enforced, f"for more: {missing}"),
         description=_told(enforced, ""),
         complete=False,
+        folders=policy.folders or policy.writable,
+        taken=taken,
     )
 
 
@@ -142,7 +178,10 @@ def _network(policy: Policy) -> str:
         return "the network is open"
     if policy.domains:
         return f"of the network only {', '.join(policy.domains)} can be reached, by HTTP(S)"
-    return "there is no network, this machine's own servers included"
+    return (
+        "there is no network, this machine's own servers included (Unix sockets that come later"
+        " are not held back)"
+    )
 
 
 def _told(enforced: Sequence[str], more: str) -> str:

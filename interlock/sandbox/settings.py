@@ -23,6 +23,20 @@ _FLAGS = {
 }
 _NARROWING = (("filesystem", "denyWrite"), ("filesystem", "denyRead"))
 _NARROWING_SO = ((("enabled",), True), (("autoAllowBashIfSandboxed",), False))
+# Known to users of such files, and without effect here.
+_IGNORED = frozenset(
+    {
+        ("allowUnsandboxedCommands",),
+        ("enableWeakerNestedSandbox",),
+        ("excludedCommands",),
+        ("ignoreViolations",),
+        ("network", "allowAllUnixSockets"),
+        ("network", "allowLocalBinding"),
+        ("network", "allowUnixSockets"),
+        ("network", "httpProxyPort"),
+        ("network", "socksProxyPort"),
+    }
+)
 _OBJECTS = ("filesystem", "network")
 
 
@@ -49,9 +63,16 @@ def parse(raw: Mapping[str, Any], before: SandboxSettings | None = None) -> Sand
             if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
                 raise BadSandbox(place, f"is a list of strings, not {value!r}")
             known[_LISTS[place]] = (*known[_LISTS[place]], *value)
-        else:
+        elif place not in _IGNORED:
             raise BadSandbox(place, _unknown(place))
     return SandboxSettings(**known)
+
+
+def ignored(raw: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of what is known and has no effect here."""
+    return tuple(
+        f"sandbox.{'.'.join(place)}" for place, _ in _walked(raw, ()) if place in _IGNORED
+    )
 
 
 def tightening(raw: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -59,7 +80,7 @@ def tightening(raw: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]
     kept: dict[str, Any] = {}
     loosening: list[str] = []
     for place, value in _walked(raw, ()):
-        narrower = place in _NARROWING or (place, value) in _NARROWING_SO
+        narrower = place in _IGNORED or place in _NARROWING or (place, value) in _NARROWING_SO
         if not narrower:
             loosening.append(f"sandbox.{'.'.join(place)}")
             continue

@@ -153,6 +153,7 @@ class Bash(Tool):
             *self._vanished(context),
             *_ending(finished, limit),
             *left_behind(finished),
+            *command.settled,
             *self._keep(finished.report, environment),
         ]
         self.state = evolve(self.state, folder=context.cwd)

@@ -46,6 +46,10 @@ class Confinement(Protocol):
         """What to run in place of `argv`. Asked for each command, shortly before it starts."""
         ...
 
+    def settle(self) -> tuple[str, ...]:
+        """A command has ended: put right what it may have left; what was done, for the model."""
+        ...
+
 
 class Notices(Protocol):
     """Where something that happened beside the run is told to the agent it is meant for."""

@@ -62,6 +62,7 @@ class Command:
     write: Callable[[str], None]  # gets the output
     later: Path  # for output that comes after the end
     confinement: Confinement | None = None
+    settled: tuple[str, ...] = ()  # what the confinement put right at its end
     _screen: Screen = field(factory=Screen)
     _told: bytearray = field(factory=bytearray)
     _process: subprocess.Popen[bytes] | None = None
@@ -121,6 +122,8 @@ class Command:
             return await self._followed(self._process)
         finally:
             self._close()
+            if self.confinement is not None:
+                self.settled = self.confinement.settle()
 
     async def _followed(self, process: subprocess.Popen[bytes]) -> Finished:
         closed = anyio.Event()  # nobody holds the output any more

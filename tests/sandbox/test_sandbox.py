@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
+import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -166,6 +168,58 @@ async def test_what_is_obeyed_later_outside_cannot_be_changed(ground: Ground) ->
     assert (ground.work / ".git" / "config").read_text() == "[core]\n"
     assert (settings / "settings.json").read_text() == "{}"
     assert "Read-only" in commit.stderr or commit.returncode == 0  # git itself may still work
+
+
+@needs_bubblewrap
+async def test_what_is_planted_to_be_obeyed_later_is_taken_away(ground: Ground) -> None:
+    (ground.work / ".git").mkdir()
+    planted = (".interlock/settings.json", ".mcp.json", ".envrc", ".git/hooks/x", ".git/commondir")
+    line = "; ".join(f"mkdir -p $(dirname {name}); echo evil > {name}" for name in planted)
+    async with boxed(ground.policy) as box:
+        done = run(box, f"{line}; echo mine > src.py; ls -A . .git", ground.work)
+        notes = box.settle()
+        again = box.settle()
+
+    assert "commondir" in done.stdout  # it was there, while the command ran
+    assert sorted(path.name for path in ground.work.iterdir()) == [".git", "src.py"]
+    assert list((ground.work / ".git").iterdir()) == []
+    assert len(notes) == len(planted)
+    assert again == ()
+
+
+@needs_bubblewrap
+async def test_a_repository_that_a_command_makes_is_its_own(ground: Ground) -> None:
+    async with boxed(ground.policy) as box:
+        made = run(box, "git init -q . && ls .git/config", ground.work)
+        notes = box.settle()
+
+    assert made.returncode == 0
+    assert notes == ()
+    assert (ground.work / ".git" / "config").exists()
+
+
+@needs_bubblewrap
+async def test_a_socket_of_another_process_is_not_there(ground: Ground) -> None:
+    place = Path(tempfile.mkdtemp(dir="/var/tmp"))
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(place / "s"))
+        server.listen()
+        code = f"import socket; socket.socket(socket.AF_UNIX).connect({str(place / 's')!r})"
+        async with boxed(ground.policy) as box:
+            done = run(box, f"python3 -c {_quoted(code)}", ground.work)
+    shutil.rmtree(place)
+
+    assert done.returncode != 0
+
+
+@needs_bubblewrap
+async def test_more_hidden_files_than_it_can_hide_is_said_and_nothing_runs(ground: Ground) -> None:
+    for number in range(2_001):
+        (ground.outside / str(number)).touch()
+    policy = evolve(ground.policy, hidden=lambda: ground.outside.iterdir())
+    async with boxed(policy) as box:
+        with pytest.raises(OSError, match=r"deny a folder \(Read\(secrets/\*\*\)\)"):
+            box.wrapped(("true",), cwd=ground.work)
 
 
 @needs_bubblewrap

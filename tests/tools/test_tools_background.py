@@ -188,6 +188,9 @@ async def test_one_that_cannot_be_started_is_an_error_at_once(place: Place, hear
     class Nowhere:
         description = ""
 
+        def settle(self) -> tuple[str, ...]:
+            return ()
+
         def wrapped(self, argv: object, *, cwd: Path) -> tuple[str, ...]:
             return ("/no/such/sandbox",)
 

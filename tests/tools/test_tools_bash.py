@@ -298,6 +298,9 @@ class Niced:
 
     description: str = "- A command runs at low priority."
 
+    def settle(self) -> tuple[str, ...]:
+        return ()
+
     def wrapped(self, argv: Sequence[str], *, cwd: Path) -> tuple[str, ...]:
         return ("nice", "-n", "5", *argv)
 
