@@ -13,7 +13,6 @@ from pathlib import Path
 from time import monotonic
 
 import anyio
-import structlog
 from attrs import define, evolve, field
 
 from fsm import TraceWriter, header_of
@@ -42,6 +41,7 @@ from interlock.model import Mender
 from interlock.options import Options, PermissionMode
 from interlock.output_cap import output_cap_warning
 from interlock.permissions import Gate, Update, UpdateKind
+from interlock.quiet import Quiet
 from interlock.sessions import Transcript
 from interlock.sessions.transcript import private_folder
 from interlock.settings import Settings
@@ -71,7 +71,7 @@ from phases.world.messages import Message, Text, is_blank
 from phases.world.ports import Clock, ToolSummaries
 from phases.world.updates import Notice, Show
 
-_log = structlog.get_logger("interlock.loop")
+_log = Quiet("interlock.loop")
 _NO_TOOL = (
     "no tool is called {words}: such rules match nothing (--allowedTools and --disallowedTools "
     "take every word behind them; a prompt goes in front)"
@@ -225,11 +225,9 @@ class Agent:
         header = header_of(
             LOOP, chain_id=loop.run.chain_id, depth=loop.run.depth, start=records.start(loop)
         )
-        # Where nobody set logs up, structlog would print them among the results.
-        log = _log.debug if structlog.is_configured() else None
         try:
             private_folder(path.parent)
-            return TraceWriter(header, path, log=log)
+            return TraceWriter(header, path, log=_log.debug)
         except OSError as error:
             problem = (
                 f"cannot be written: {error.strerror or error}; set INTERLOCK_HOME to a folder "

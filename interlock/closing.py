@@ -54,7 +54,7 @@ def terminal_of(ending: State, loop: Loop) -> Terminal:
         State.MAX_TURNS: f"Stopped after {run.max_turns} turns (--max-turns).",
         State.ABORTED_STREAMING: "Interrupted while the model answered.",
         State.ABORTED_TOOLS: "Interrupted while tools ran.",
-        State.STOP_HOOK_PREVENTED: words or "A stop hook forbade going on.",
+        State.STOP_HOOK_PREVENTED: _kept_from_ending(loop, words),
         State.PROMPT_TOO_LONG: "The conversation is too long for the model's context window.",
         State.IMAGE_ERROR: "An image or document was refused.",
         State.MODEL_ERROR: "An internal error ended the run.",
@@ -68,6 +68,17 @@ def terminal_of(ending: State, loop: Loop) -> Terminal:
     return Terminal(reason=ending, error=ending.value, text=text)
 
 
+def _kept_from_ending(loop: Loop, words: str | None) -> str:
+    most = loop.run.limits.max_stop_blocks
+    said = f": {words}" if words else "."
+    if loop.spent.stop_blocks < most:
+        return f"A stop hook ended the run{said}"
+    return (
+        f"Stop hooks sent the model back to work {most} times, as often as"
+        f" CLAUDE_CODE_STOP_HOOK_BLOCK_CAP allows, and would again{said}"
+    )
+
+
 def _full(loop: Loop) -> str:
     """Why nothing more can be sent, what fills the window, and what helps."""
     limits, run, now = loop.run.limits, loop.run, loop.now
@@ -79,7 +90,7 @@ def _full(loop: Loop) -> str:
     if now.tracking.fruitless >= limits.max_fruitless_compactions:
         said.append("It was full again right after compacting, so compaction has stopped.")
     if run.fixed_tokens >= limits.compact_at:
-        said.append("Offer fewer tools or a shorter system prompt, or")
+        said.append("Offer fewer tools, or shorten the system prompt or CLAUDE.md, or")
     else:
         said.append("Start a new session, or")
     said.append("raise INTERLOCK_CONTEXT_WINDOW if the model has a larger window.")

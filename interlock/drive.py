@@ -10,13 +10,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-import structlog
 from anyio import CancelScope
 from attrs import frozen
 
 from fsm import LiveMachine, Step, name_of
 from interlock.closing import Terminal, failure_of, final_history, terminal_of
 from interlock.errors import InterlockError
+from interlock.quiet import Quiet
 from interlock.table import LOOP
 from phases.abort_check import abort_check
 from phases.api_call import api_call
@@ -100,7 +100,7 @@ class Finished:
     messages: tuple[Message, ...]
 
 
-_log = structlog.get_logger("interlock.drive")
+_log = Quiet("interlock.drive")
 
 
 async def drive(

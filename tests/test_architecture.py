@@ -17,14 +17,19 @@ LAYERS = ("fsm", "phases.world", "phases", "recovery", "interlock")
 STRANGERS = {
     "model": {"errors"},
     "sessions": {"errors", "home", "records"},
-    "context": set[str](),
+    "context": {"quiet"},
     "memory": set[str](),
     "prompt": {"options", "context", "children"},  # how context is told to the model
     "permissions": {"options", "summary"},
-    "tools": {"permissions", "children", "decoders"},  # the question and the decision, as types
+    "tools": {
+        "permissions",
+        "children",
+        "decoders",
+        "quiet",
+    },  # the question and the decision, as types
     "decoders": set[str](),
     # The question, the decision and a person's answer, and the executor's seam, as types.
-    "hooks": {"errors", "permissions", "tools"},
+    "hooks": {"errors", "permissions", "quiet", "tools"},
     "sandbox": {"errors"},
     "scripted": set[str](),
     "configuration": {"errors", "options", "settings"},

@@ -78,8 +78,10 @@ class Plain:
 
     def end(self, summary: RunSummary) -> None:
         # Of a run that failed, the last text is no result; the exit code and stderr say so.
-        answered = summary.ok or (
-            summary.reason == State.COMPLETED and summary.error != "api_error"
+        answered = (
+            summary.ok
+            or (summary.reason == State.COMPLETED and summary.error != "api_error")
+            or summary.reason == State.STOP_HOOK_PREVENTED
         )
         if answered and summary.text and self.repeat:
             self.output.text(summary.text + ("" if summary.text.endswith("\n") else "\n"))

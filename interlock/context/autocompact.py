@@ -112,9 +112,9 @@ def fixed_part_warning(fixed: int, limits: Limits) -> str | None:
     if fixed < limits.compact_at:
         return None
     return (
-        f"The system prompt and the tools alone take about {fixed:,} tokens; the conversation is "
-        f"to be summarised from {limits.compact_at:,} on, which cannot help. Offer fewer tools, "
-        "or set INTERLOCK_CONTEXT_WINDOW to the model's window."
+        f"The system prompt, the tools and the notes alone take about {fixed:,} tokens; the "
+        f"conversation is to be summarised from {limits.compact_at:,} on, which cannot help. Offer "
+        "fewer tools, or set INTERLOCK_CONTEXT_WINDOW to the model's window."
     )
 
 

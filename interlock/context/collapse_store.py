@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import orjson
-import structlog
 from attrs import frozen
 
+from interlock.quiet import Quiet
 from phases.world.messages import Json, Kind, Message, Text, encoded
 
-_log = structlog.get_logger(__name__)
+_log = Quiet(__name__)
 
 
 @frozen(kw_only=True)

@@ -27,7 +27,7 @@ from phases.world.messages import (
 )
 from phases.world.size import BYTES_PER_TOKEN, MEDIA_TOKENS, estimate, tokens_of
 
-FIXED = "system prompt and tools"
+FIXED = "system prompt, tools, notes"
 _NOTES = {Kind.NOTE: "notes", Kind.SUMMARY: "summaries", Kind.INTERRUPTION: "notes"}
 _SHOWN = 40  # characters of a text that is named by its beginning
 _BAR = 20  # characters of a full bar

@@ -14,7 +14,6 @@ from typing import Any, cast
 import anyio
 import anyio.to_thread
 import orjson
-import structlog
 from anyio.abc import TaskGroup
 from attrs import define, field, frozen
 
@@ -23,11 +22,12 @@ from interlock.hooks.command import Command, Ran, Trees
 from interlock.hooks.events import FACTS, Effect, Event
 from interlock.hooks.hook import Hook, strictest
 from interlock.hooks.outcome import Said, Word, answered, broken, heard
+from interlock.quiet import Quiet
 from phases.world.messages import Json, encoded
 from phases.world.ports import Ids, Interrupt
 from phases.world.updates import HookEnded, HookStarted, Notice, Show, Update
 
-_log = structlog.get_logger(__name__)
+_log = Quiet(__name__)
 
 
 def _nobody(update: Update) -> None:

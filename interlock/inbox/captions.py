@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from contextlib import aclosing
 
-import structlog
 from anyio.abc import TaskGroup
 from attrs import define, evolve, field
 
+from interlock.quiet import Quiet
 from phases.world.loop import Loop
 from phases.world.messages import Kind, Message, Text, ToolResult, encoded
 from phases.world.ports import Caption, Failed, Ids, Interrupt, Model, Replied, Request
@@ -28,7 +28,7 @@ _MOST_TOKENS = 60  # a line of ten words, with room for names
 _MOST_CHARACTERS = 120  # of a caption; what is longer is no caption
 _SHOWN = 300  # characters of each input and each result: the gist is at the beginning
 _CALLS = 12  # of one round; a caption of ten words cannot name more
-_log = structlog.get_logger(__name__)
+_log = Quiet(__name__)
 
 
 @define

@@ -9,11 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-import structlog
 from anyio.abc import TaskGroup
 from attrs import define, field, frozen
 
-_log = structlog.get_logger(__name__)
+from interlock.quiet import Quiet
+
+_log = Quiet(__name__)
 
 
 @frozen(kw_only=True)

@@ -11,10 +11,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import anyio
-import structlog
 from anyio.abc import TaskGroup
 from attrs import evolve
 
+from interlock.quiet import Quiet
 from interlock.tools.calls import (
     CUT,
     NOT_IN_THE_REPLY,
@@ -37,7 +37,7 @@ from phases.world.updates import Show
 
 Record = Callable[[tuple[Message, ...]], Awaitable[None]]
 
-_log = structlog.get_logger(__name__)
+_log = Quiet(__name__)
 _FAILED = (CallState.FAILED, CallState.TIMED_OUT)
 
 

@@ -8,15 +8,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import structlog
-
+from interlock.quiet import Quiet
 from interlock.tools.excerpt import shortened
 from interlock.tools.paths import BadPath, PathMoved
 from interlock.tools.schema import BadInput
 from interlock.tools.tool import Output, ToolError
 from phases.world.messages import Media, Text, ToolResult, ToolUse
 
-_log = structlog.get_logger(__name__)
+_log = Quiet(__name__)
 _ROOM_FOR_NOTE = 400  # characters of the note that says what was left out
 _SURROGATES = re.compile("[\ud800-\udfff]")
 

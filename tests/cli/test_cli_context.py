@@ -50,7 +50,7 @@ def test_the_gauge_shows_what_is_in_the_window_and_what_made_room(shell: Shell) 
     counted = int(size.split()[0].replace(",", ""))
     found = parts(ran.out)
     assert set(found) >= {
-        *("system prompt and tools", "results of Read", "calls of tools", "thinking"),
+        *("system prompt, tools, notes", "results of Read", "calls of tools", "thinking"),
         *("replies", "the user's messages"),
     }
     # Cleared outputs are not counted as if they stood there still: 9 results do not fit.

@@ -172,7 +172,7 @@ def test_the_conversation_can_be_summarised_looked_at_and_begun_anew(shell: Shel
         person.types("hello\r")
         person.sees("First.")
         person.types("/context\r")
-        person.sees("system prompt and tools")
+        person.sees("system prompt, tools, notes")
         person.types("/compact the greeting\r")
         person.sees("the conversation is summarised")
         person.types("go on\r")

@@ -205,7 +205,7 @@ def test_a_fixed_part_above_the_threshold_is_named_and_never_summarised_for() ->
     level.at(AT + 10, fixed=AT)
 
     assert level.scribe.asked == 0
-    assert "The system prompt and the tools alone take about 162,000 tokens" in level.notices[0]
+    assert "the tools and the notes alone take about 162,000 tokens" in level.notices[0]
     assert fixed_part_warning(AT - 1, LIMITS) is None
 
 
@@ -287,7 +287,7 @@ def test_a_window_that_stays_full_ends_the_run_and_names_the_culprit() -> None:
     assert len([one for one in told.updates if isinstance(one, Compaction)]) == 2
     assert told.visited[-2:] == ("recovery.reactive_compact", "blocking_limit")
     text = told.finished.terminal.text or ""
-    assert "The largest part is system prompt and tools: 29," in text
+    assert "The largest part is system prompt, tools, notes: 29," in text
     assert "full again right after compacting" in text
 
 
@@ -296,7 +296,7 @@ def test_a_fixed_part_that_fills_the_window_is_the_culprit_and_nothing_is_asked(
 
     assert (told.ending, told.requests) == (State.BLOCKING_LIMIT, ())
     text = told.finished.terminal.text or ""
-    assert "system prompt and tools: 250,000 tokens" in text
+    assert "system prompt, tools, notes: 250,000 tokens" in text
     assert "Offer fewer tools" in text
 
 

@@ -30,7 +30,7 @@ def test_the_parts_are_named_and_ordered_by_their_size() -> None:
 
     assert [part.name for part in filled.parts] == [
         "results of Bash",
-        "system prompt and tools",
+        "system prompt, tools, notes",
         "results of Read",
         "the user's messages",
         "thinking",
@@ -70,8 +70,8 @@ def test_of_results_in_one_message_the_largest_is_named() -> None:
 
 
 def test_the_fixed_part_is_named_where_nothing_is_larger() -> None:
-    assert named(SESSION, fixed=12_000) == "system prompt and tools: 12,000 tokens"
-    assert named((), fixed=0) == "system prompt and tools: 0 tokens"
+    assert named(SESSION, fixed=12_000) == "system prompt, tools, notes: 12,000 tokens"
+    assert named((), fixed=0) == "system prompt, tools, notes: 0 tokens"
 
 
 def test_other_items_are_named_by_what_they_begin_with() -> None:
@@ -93,14 +93,14 @@ def test_the_gauge_is_drawn_as_a_table_with_bars() -> None:
 
     assert lines[0].endswith(" of 20,000 tokens (87%)")
     assert lines[1] == "  results of Bash             10,026   50%  ##########"
-    assert lines[2] == "  system prompt and tools      5,000   25%  #####"
+    assert lines[2] == "  system prompt, tools, notes      5,000   25%  #####"
     assert lines[-1] == f"heaviest: result of Bash ({BASH.id}): 10,025 tokens"
 
 
 def test_an_empty_window_can_be_drawn() -> None:
     assert render(fill((), loop_of(fixed=0))).splitlines() == [
         "0 of 200,000 tokens (0%)",
-        "heaviest: system prompt and tools: 0 tokens",
+        "heaviest: system prompt, tools, notes: 0 tokens",
     ]
 
 

@@ -188,7 +188,9 @@ async def test_a_fixed_part_that_fills_the_window_stops_compaction_with_one_clea
         compactions = [one for each in told for one in shown(each, Compaction)]
         assert len(compactions) == 2
         assert [each.ending[0] for each in told[-3:]] == ["blocking_limit"] * 3
-        assert "The largest part is system prompt and tools" in (told[-1].summary.error_text or "")
+        assert "The largest part is system prompt, tools, notes" in str(
+            told[-1].summary.error_text
+        )
         asked = len(server.requests)
         await tell(agent, "once more")
         assert len(server.requests) == asked  # nothing more is burnt
@@ -203,7 +205,7 @@ async def test_a_fixed_part_above_the_threshold_is_told_at_the_start(room: Room)
         first, second = await tell(agent, "hello"), await tell(agent, "again")
 
         told = [one.text for one in shown(first, Notice)]
-        assert any("The system prompt and the tools alone take about" in one for one in told)
+        assert any("the tools and the notes alone take about" in one for one in told)
         assert len({one.text for one in shown(second, Notice)}) <= 1
         assert len(server.requests) == 2
 
