@@ -7,6 +7,8 @@ Retry edges (drain, reactive, escalate) throw the failed reply away; the others 
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from attrs import evolve
 
 from phases.reducers import said, without_cut_calls
@@ -39,6 +41,11 @@ _CAPPED = "by the output limit"
 _FULL = "because the context window was full; what came before it has been summarised meanwhile"
 CUT_CALL = "It was cut in the middle of a call of {name}: that did not run. Make the call again."
 BLOCKED = "A stop hook sends you back to work; it did not say why."
+REFUSED_IN_A_PAUSE = (
+    "The server had paused your answer, and then refused part of it: that is taken out, and what "
+    "is left cannot be sent back to be gone on with. Go on from what still stands there; do not "
+    "repeat it."
+)
 NUDGE = (
     "There is budget left for this task: {spent:,} of {budget:,} tokens are used. Go on working: "
     "look deeper, check what you assumed, finish what you left out. Do not repeat or summarise."
@@ -263,12 +270,24 @@ def request_mended(loop: Loop, outcome: Streamed) -> Loop:
     """Ask again with a note in place of what was refused; the failure is kept to be told."""
     spent, failure, view = booked(loop.spent, outcome), outcome.failure, loop.now.view
     if failure is not None:
-        view = taken_out(view, failure)
+        view = _asking(taken_out(view, failure))
     return evolve(
         loop,
         now=evolve(loop.now, view=view, reply=None, withheld=failure),
         spent=evolve(spent, mends=spent.mends + 1),
     )
+
+
+def _asking(view: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The view with the user's turn at its end.
+
+    Only a paused reply that is as the server left it may be the last to speak: any other
+    beginning of an answer is refused.
+    """
+    paused = list(takewhile(lambda message: message.role == "assistant", reversed(view)))
+    if not any(message.replaces is not None for message in paused):
+        return view
+    return (*view, note(view[-1].id, "refused in a pause", REFUSED_IN_A_PAUSE))
 
 
 def without_thinking(view: tuple[Message, ...]) -> tuple[Message, ...]:

@@ -19,6 +19,7 @@ from interlock.scripted import (
     SentRequest,
     reply,
     status,
+    thinking,
     tool_use,
 )
 from interlock.sessions.reading import read_messages
@@ -239,6 +240,37 @@ async def test_a_cap_above_what_the_model_can_write_is_brought_down_and_told_onc
         f"{MODEL} writes at most 64,000 tokens: no request asks for more ({name}=100,000)"
     ]
     assert server.verdict() == ()
+
+
+@pytest.mark.parametrize("model", [MODEL, "claude-opus-4-6", "claude-sonnet-5-5"])
+@pytest.mark.parametrize(
+    ("thinks", "refused"),
+    [
+        (False, "messages.1.content.0.text: bad"),
+        (False, "messages.1: bad"),
+        (True, "messages.1.content.1.text: bad"),
+        (True, "messages.1: bad"),
+        (True, "messages.1.content.0: Invalid `signature` in `thinking` block"),
+    ],
+)
+async def test_after_a_pause_that_is_refused_the_user_asks_to_go_on(
+    room: Room, model: str, thinks: bool, refused: str
+) -> None:
+    thought = [thinking("hm", "a signature")] if thinks else []
+    paused = reply(*thought, "The first half.", stop_reason="pause_turn")
+    environ = {"MAX_THINKING_TOKENS": "1500"} if thinks else {}
+    options = Options(permission_mode=PermissionMode.BYPASS_PERMISSIONS, model=model)
+    answers = [paused, invalid(refused), reply("The second half."), reply("ok")]
+    async with (
+        ScriptedServer(answers) as server,
+        room.open(server, options=options, environ=environ) as agent,
+    ):
+        told = [await tell(agent, prompt) for prompt in ("one", "two")]
+
+    assert [one.ending for one in told] == [("completed", None)] * 2
+    assert server.requests[2].body["messages"][-1]["role"] == "user"
+    assert server.verdict() == ()
+    assert unanswered(agent.transcript_path) == []
 
 
 # --- why an answer ended ---------------------------------------------------------------------
