@@ -230,6 +230,7 @@ class _Front:
     system: tuple[str, ...]
     specs: tuple[Mapping[str, Json], ...]  # of the tools
     notes: str | None
+    notes_name: str  # for a person
 
     @property
     def tokens(self) -> int:
@@ -242,10 +243,13 @@ class _Front:
 async def _front(
     options: Options, settings: Settings, cwd: Path, offered: Mapping[str, Tool]
 ) -> _Front:
+    notes = memory.found(cwd, settings.home)
+    files = ", ".join(str(note.path) for note in notes)
     return _Front(
         system=system_blocks(options, await environment_block(cwd, now=time.time())),
         specs=tuple(tool.wire() for tool in offered.values()),
-        notes=user_context({PROJECT: memory.told(memory.found(cwd, settings.home))}),
+        notes=user_context({PROJECT: memory.told(notes)}),
+        notes_name=f"the notes of {files}",
     )
 
 
@@ -285,6 +289,7 @@ def _adapter(options: Options, settings: Settings, front: _Front, clock: Clock) 
         raw_events=options.include_partial_messages,
         context_management=_edits(settings, front.specs),
         user_context=front.notes,
+        context_name=front.notes_name,
         clock=clock,
     )
 

@@ -203,7 +203,7 @@ class ModelSummariser:
             if failure is None or len(without) >= limits.max_mends:
                 return said
             mended = taken_out(version, failure)
-            if mended is version:
+            if mended is version and not _left_out_by_the_port(failure, request):
                 return said
             version = mended
             without.append(failure)
@@ -238,6 +238,14 @@ def _askings(view: Messages, focus: str | None) -> Iterator[tuple[Messages, str]
         yield version, whole
     yield version, BRIEF
     yield version, TERSE
+
+
+def _left_out_by_the_port(failure: Failure, request: Request) -> bool:
+    """Whether what was refused is none of the request's: the model port put it in front, and
+    sends it no more."""
+    sent = {message.id for message in request.messages}
+    named = {one.message_id for one in failure.to_take_out}
+    return bool(named) and named.isdisjoint(sent)
 
 
 def _with_model(loop: Loop, model: str) -> Loop:

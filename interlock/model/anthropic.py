@@ -24,10 +24,11 @@ import orjson
 
 from interlock.model.answer import Answer, foreseen
 from interlock.model.prices import facts
+from interlock.model.refusals import names_context
 from interlock.model.request import Gate
 from phases.world.limits import Limits
 from phases.world.messages import encoded
-from phases.world.ports import Clock, Ids, ModelEvent, Request
+from phases.world.ports import Clock, Failed, Ids, ModelEvent, Request
 
 if TYPE_CHECKING:
     import ssl
@@ -72,6 +73,7 @@ class AnthropicModel:
         raw_events: bool = False,
         context_management: Mapping[str, Any] | None = None,
         user_context: str | None = None,
+        context_name: str = "the user context",
         clock: Clock | None = None,
         ids: Ids | None = None,
     ) -> None:
@@ -79,7 +81,8 @@ class AnthropicModel:
 
         `api_key` goes before `auth_token`. `headers` go before all others. `context_management`
         is what each request then asks of the server: see `interlock/context/microcompact.py`.
-        `user_context` stands in front of what the user says: see `interlock/context/inject.py`.
+        `user_context` stands in front of what the user says: see `interlock/context/inject.py`;
+        `context_name` is what it is called where it is refused and left out.
         """
         self.limits = limits or Limits()
         self.raw_events = raw_events
@@ -90,6 +93,7 @@ class AnthropicModel:
             tools=tools,
             thinking_budget=thinking_budget,
             user_context=user_context,
+            context_name=context_name,
         )
         self._base_url = base_url
         self._api_key = api_key.strip() if api_key else None
@@ -123,7 +127,11 @@ class AnthropicModel:
                     yield event
         finally:
             await answer.close()
-        yield answer.end()
+        ended = answer.end()
+        if isinstance(ended, Failed) and names_context(ended.failure):
+            # In no history, so no one else can take it out. Whoever asks again asks without it.
+            self._gate.leave_out_context()
+        yield ended
 
     async def count(self, request: Request) -> int | None:
         """The tokens that `request` would read, as the server counts them.

@@ -3,7 +3,8 @@
 A place that is named leads to its block, and to what must go with it: a call to its result,
 thinking to the whole trajectory it belongs to (law 6). Where none is named, what was refused
 before and never accepted since is doubted. What the 400 says about other parameters of the
-request leads nowhere: no block is at fault.
+request leads nowhere: no block is at fault. The user context, which is in no history, is named
+like a message of it; the adapter leaves it out.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from attrs import evolve, frozen
 from interlock.model.layout import Place, ordered, runs
 from interlock.model.request import CONTEXT_ID, Outgoing
 from interlock.model.sound import THOUGHT
-from phases.world.failures import RefusedBlock
+from phases.world.failures import Failure, RefusedBlock
 from phases.world.messages import (
     Block,
     Kind,
     Media,
+    Message,
     RedactedThinking,
     Text,
     Thinking,
@@ -75,29 +77,34 @@ def refused_blocks(outgoing: Outgoing, detail: str, *, unheard: bool) -> tuple[R
     `unheard` says that the request was refused before any answer had begun.
     """
     turns = _turns(outgoing)
-    found = _about(turns, detail)
+    found = _about(turns, detail, outgoing.messages)
     if found is None and unheard:
         found = _doubted(turns, outgoing)
     places = {(spot.place.message.id, spot.place.index): spot for spot in found or ()}
     blocks = [spot.block for turn in turns for spot in turn]
     calls = {block.id: block.name for block in blocks if isinstance(block, ToolUse)}
     return tuple(
-        _refused(places[spot.place.message.id, spot.place.index], calls)
+        _refused(places[spot.place.message.id, spot.place.index], calls, outgoing)
         for turn in turns
         for spot in turn
         if (spot.place.message.id, spot.place.index) in places
-        and spot.place.message.id != CONTEXT_ID
     )
 
 
-def _about(turns: _Turns, detail: str) -> list[_Spot] | None:
+def names_context(failure: Failure) -> bool:
+    """Whether the user context is (part of) what was refused."""
+    return any(one.message_id == CONTEXT_ID for one in failure.to_take_out)
+
+
+def _about(turns: _Turns, detail: str, messages: tuple[Message, ...]) -> list[_Spot] | None:
     """What the words are about; nothing where no block is at fault, None where they are silent."""
     if _OUR_MARKS.search(detail):
         return []
     place = _NAMED.search(detail)
     if place is not None:
         block = None if place[2] is None else int(place[2])
-        return _named(turns, int(place[1]), block, detail) or None
+        named = _named(turns, int(place[1]), block, detail)
+        return _context_last(named, messages) or None
     if _THINKING_BLOCKS.search(detail) and len(turns) > 1:
         return _trajectory(turns, len(turns) // 2 * 2 - 1)  # the newest reply's
     if _ELSEWHERE.search(detail):
@@ -207,15 +214,30 @@ def _doubted(turns: _Turns, outgoing: Outgoing) -> list[_Spot]:
     newest = newest_prompt(messages)
     older = [spot for spot in doubted if spot.place.message is not newest]
     words = [spot for spot in older if spot.turn % 2 == 0 and not _is_result(spot)]
-    return _with_partners(turns, words or older or doubted)
+    return _with_partners(turns, _context_last(words or older or doubted, messages))
+
+
+def _context_last(spots: list[_Spot], messages: tuple[Message, ...]) -> list[_Spot]:
+    """Of what may be at fault, what is to go first.
+
+    The user context is missed for the rest of the session, the newest prompt leaves nothing to
+    answer: so it stays as long as an older block may be the one, and goes before that prompt.
+    """
+    if not any(map(_is_context, spots)):
+        return spots
+    newest = newest_prompt(messages)
+    older = [s for s in spots if not _is_context(s) and s.place.message is not newest]
+    return older or list(filter(_is_context, spots))
 
 
 # --- one block -------------------------------------------------------------------------------
 
 
-def _refused(spot: _Spot, calls: Mapping[str, str]) -> RefusedBlock:
+def _refused(spot: _Spot, calls: Mapping[str, str], outgoing: Outgoing) -> RefusedBlock:
     message = spot.place.message
     what = _what(spot.block, message.kind, calls)
+    if _is_context(spot):
+        what = f"{outgoing.context_name} (for the rest of the session)"
     return RefusedBlock(message_id=message.id, block=spot.place.index, what=what, told=spot.told)
 
 
@@ -232,6 +254,10 @@ def _what(block: Block, kind: Kind, calls: Mapping[str, str]) -> str:
         case Thinking() | RedactedThinking():
             return "thinking"
     return "a block"
+
+
+def _is_context(spot: _Spot) -> bool:
+    return spot.place.message.id == CONTEXT_ID
 
 
 def _is_result(spot: _Spot) -> bool:

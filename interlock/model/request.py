@@ -52,6 +52,7 @@ class Outgoing:
     # Of every call so far, also of those no longer in the request.
     tool_ids: set[str] = field(eq=False)
     messages: tuple[Message, ...]
+    context_name: str  # the user context, in words for a person
     # Messages of requests that were refused for no named reason; none since a reply came.
     doubts: set[str] = field(eq=False)
 
@@ -94,8 +95,13 @@ class Gate:
         tools: Sequence[Mapping[str, Any]] = (),
         thinking_budget: int | None = None,
         user_context: str | None = None,
+        context_name: str = "the user context",
     ) -> None:
-        """`user_context` is the first thing the user says in every request, and never changes."""
+        """`user_context` is the first thing the user says in every request, and never changes.
+
+        `context_name` says in words what it is, for a person to whom it matters if it is refused.
+        """
+        self._context_name = context_name
         self._budget = max(thinking_budget, _LEAST_BUDGET) if thinking_budget else None
         self._context: tuple[Message, ...] = ()
         if user_context is not None and user_context.strip():
@@ -138,8 +144,13 @@ class Gate:
             thinking=thinking,
             tool_ids=self._ever,
             messages=messages,
+            context_name=self._context_name,
             doubts=self._doubts,
         )
+
+    def leave_out_context(self) -> None:
+        """Send the user context no more: the server refused it."""
+        self._context = ()
 
     def _body(
         self,
