@@ -36,6 +36,8 @@ class Tally:
         self._show(update)
 
     def _note(self, message: Message) -> None:
+        if message.replaces is not None:
+            return  # what was said stays said, whatever stands for it in the history now
         if message.role == "user":
             self.user_messages += 1
             self._goes_on = self._goes_on and message.kind is not Kind.RESULT

@@ -124,7 +124,7 @@ class Live:
             case ToolProgress(_, text):
                 for line in text.splitlines():
                     self._line(f"  │ {line}")
-            case Recorded(message) if message.kind is Kind.RESULT:
+            case Recorded(message) if message.kind is Kind.RESULT and not message.replaces:
                 for line in _results(message):
                     self._line(line)
             case TodosChanged(todos):

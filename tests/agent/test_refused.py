@@ -257,7 +257,7 @@ async def test_after_a_pause_that_is_refused_the_user_asks_to_go_on(
     room: Room, model: str, thinks: bool, refused: str
 ) -> None:
     thought = [thinking("hm", "a signature")] if thinks else []
-    paused = reply(*thought, "The first half.", stop_reason="pause_turn")
+    paused = reply(*thought, "The first half. ", stop_reason="pause_turn")
     environ = {"MAX_THINKING_TOKENS": "1500"} if thinks else {}
     options = Options(permission_mode=PermissionMode.BYPASS_PERMISSIONS, model=model)
     answers = [paused, invalid(refused), reply("The second half."), reply("ok")]
@@ -269,8 +269,23 @@ async def test_after_a_pause_that_is_refused_the_user_asks_to_go_on(
 
     assert [one.ending for one in told] == [("completed", None)] * 2
     assert server.requests[2].body["messages"][-1]["role"] == "user"
+    assert told[0].summary.text == "The first half. The second half."
     assert server.verdict() == ()
     assert unanswered(agent.transcript_path) == []
+
+
+@pytest.mark.parametrize("refused", ["messages.1.content.0.text: bad", "messages.1: bad"])
+async def test_a_cut_answer_that_is_refused_is_told_in_the_words_of_the_model_alone(
+    room: Room, refused: str
+) -> None:
+    capped = reply("The first half. ", stop_reason="max_tokens")
+    answers = [capped, capped, invalid(refused), reply("The second half.")]
+    async with ScriptedServer(answers) as server, room.open(server) as agent:
+        told = await tell(agent, "one")
+
+    assert told.summary.text == "The first half. The second half."
+    assert told.summary.messages == 2  # the prompt, and the words that ask to go on
+    assert server.verdict() == ()
 
 
 # --- the notes in front ----------------------------------------------------------------------
