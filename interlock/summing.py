@@ -32,7 +32,7 @@ class Summing:
     def of(self, run_id: str, finished: Finished, counted: Tally, seconds: float) -> RunSummary:
         """The summary of a run that is over; `seconds` is how long it took."""
         terminal, reply = finished.terminal, finished.loop.now.reply
-        said_nothing = reply is not None and not reply.message.text.strip()
+        answer = counted.answer(None if reply is None else reply.message)
         failure = self.ledger.last_failure
         return RunSummary(
             session_id=self.session_id,
@@ -40,7 +40,7 @@ class Summing:
             reason=terminal.reason.value,
             error=terminal.error,
             error_text=terminal.text,
-            text="" if said_nothing else counted.answer,
+            text=answer if answer.strip() else "",
             stop_reason=reply.stop_reason if reply else counted.stop_reason,
             turns=finished.loop.state.turn_count,
             messages=counted.user_messages,

@@ -22,11 +22,15 @@ class Tally:
     stop_reason: str | None = None  # of the last reply
     _pieces: list[str] = field(factory=list)
     _goes_on: bool = False
+    _last: str | None = None  # the id of the last reply
 
-    @property
-    def answer(self) -> str:
-        """The text of the last reply, and of those that it went on with."""
-        return "".join(self._pieces)
+    def answer(self, last: Message | None) -> str:
+        """The text of the reply that was the last to come, and of those that it went on with.
+
+        A reply that says nothing is part of no history, so none was noted.
+        """
+        nothing_said = last is not None and last.id != self._last and not self._goes_on
+        return "" if nothing_said else "".join(self._pieces)
 
     def __call__(self, update: Update) -> None:
         if isinstance(update, Recorded):
@@ -42,6 +46,7 @@ class Tally:
             self.user_messages += 1
             self._goes_on = self._goes_on and message.kind is not Kind.RESULT
             return
+        self._last = message.id
         self._pieces = [*(self._pieces if self._goes_on else ()), message.text]
         self.stop_reason = message.origin.stop_reason if message.origin else None
         self._goes_on = self.stop_reason in _GOES_ON

@@ -288,6 +288,19 @@ async def test_a_cut_answer_that_is_refused_is_told_in_the_words_of_the_model_al
     assert server.verdict() == ()
 
 
+@pytest.mark.parametrize("stop_reason", ["pause_turn", "max_tokens"])
+async def test_an_answer_that_ends_with_an_empty_piece_is_all_that_was_said(
+    room: Room, stop_reason: str
+) -> None:
+    environ = {"CLAUDE_CODE_MAX_OUTPUT_TOKENS": "8000"}
+    answers = [reply("All of it.", stop_reason=stop_reason), reply("")]
+    async with ScriptedServer(answers) as server, room.open(server, environ=environ) as agent:
+        told = await tell(agent, "one")
+
+    assert told.ending == ("completed", None)
+    assert told.summary.text == "All of it."
+
+
 # --- the notes in front ----------------------------------------------------------------------
 
 
