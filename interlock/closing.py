@@ -24,6 +24,19 @@ NOT_RUN = {
     State.MODEL_ERROR: "No result: an internal error ended the run. It is not known whether "
     "this call had effects.",
 }
+# Why nothing more came, by the state in which the interrupt was seen.
+_INTERRUPTED = {
+    State.PREPROCESS: "Interrupted before the model was asked.",
+    State.BLOCKING_CHECK: "Interrupted before the model was asked.",
+    State.RECOVERY_BACKOFF: "Interrupted while waiting to ask the model again.",
+    State.RECOVERY_COLLAPSE_DRAIN: "Interrupted while room was made in the context window.",
+    State.RECOVERY_REACTIVE_COMPACT: "Interrupted while the conversation was summarised.",
+    State.RECOVERY_STOP_HOOKS: "Interrupted while stop hooks ran; the answer itself is whole.",
+    State.RECOVERY_TOKEN_BUDGET: "Interrupted after the model had answered.",
+    State.TOOLS: "Interrupted while tools ran.",
+    State.ATTACHMENTS: "Interrupted after tools had run.",
+    State.CONTINUATION: "Interrupted after tools had run.",
+}
 NOT_RUN_OTHERWISE = "Not run: the run ended before this call."
 
 
@@ -36,8 +49,8 @@ class Terminal:
     text: str | None  # for a person: what was withheld, or what the ending means
 
 
-def terminal_of(ending: State, loop: Loop) -> Terminal:
-    """The Terminal that `ending` means for this loop."""
+def terminal_of(ending: State, loop: Loop, came_from: State) -> Terminal:
+    """The Terminal that `ending` means for this loop; `came_from` is where it was last at work."""
     withheld, words = loop.now.withheld, loop.now.hook_words
     if ending is State.COMPLETED:
         error, text = _completed(loop.now.reply, withheld, loop.run.limits)
@@ -52,8 +65,8 @@ def terminal_of(ending: State, loop: Loop) -> Terminal:
             " (--max-budget-usd)."
         ),
         State.MAX_TURNS: f"Stopped after {run.max_turns} turns (--max-turns).",
-        State.ABORTED_STREAMING: "Interrupted while the model answered.",
-        State.ABORTED_TOOLS: "Interrupted while tools ran.",
+        State.ABORTED_STREAMING: _interrupted(loop, came_from),
+        State.ABORTED_TOOLS: _interrupted(loop, came_from),
         State.STOP_HOOK_PREVENTED: _kept_from_ending(loop, words),
         State.PROMPT_TOO_LONG: "The conversation is too long for the model's context window.",
         State.IMAGE_ERROR: "An image or document was refused.",
@@ -77,6 +90,15 @@ def _kept_from_ending(loop: Loop, words: str | None) -> str:
         f"Stop hooks sent the model back to work {most} times, as often as"
         f" CLAUDE_CODE_STOP_HOOK_BLOCK_CAP allows, and would again{said}"
     )
+
+
+def _interrupted(loop: Loop, came_from: State) -> str:
+    """What was going on; of a request that is told by the reply, which may just have come."""
+    if came_from in _INTERRUPTED:
+        return _INTERRUPTED[came_from]
+    if loop.now.reply is None:
+        return "Interrupted while the model answered."
+    return "Interrupted after the model had answered."
 
 
 def _full(loop: Loop) -> str:

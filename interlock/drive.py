@@ -115,6 +115,7 @@ async def drive(
     whoever needs the end of that run too is told it by `closed`.
     """
     machine = LiveMachine(LOOP)
+    state = State(machine.state)
     while not machine.ended:
         state = State(machine.state)
         try:
@@ -126,12 +127,12 @@ async def drive(
                 taken(step)
                 loop = step.after
             with CancelScope(shield=True):
-                await _close(State(machine.state), loop, ports, closed)
+                await _close(State(machine.state), state, loop, ports, closed)
             raise
         step = machine.tell(loop, outcome)
         taken(step)
         loop = step.after
-    return await _close(State(machine.state), loop, ports, closed)
+    return await _close(State(machine.state), state, loop, ports, closed)
 
 
 async def _act(act: Act, loop: Loop, ports: Ports) -> Outcome:
@@ -143,10 +144,14 @@ async def _act(act: Act, loop: Loop, ports: Ports) -> Outcome:
 
 
 async def _close(
-    ending: State, loop: Loop, ports: Ports, closed: Callable[[Finished], None] | None
+    ending: State,
+    came_from: State,
+    loop: Loop,
+    ports: Ports,
+    closed: Callable[[Finished], None] | None,
 ) -> Finished:
     answered = ports.executor.drop()
-    terminal = terminal_of(ending, loop)
+    terminal = terminal_of(ending, loop, came_from)
     messages = final_history(ending, loop, answered)
     try:
         await ports.history.record_mended(messages)

@@ -47,6 +47,7 @@ class RunSummary:
     cost: float | None  # USD
     duration_s: float
     api_duration_s: float
+    answered: bool = False  # `text` is a whole answer, whatever became of the run then
     denials: tuple[Denial, ...] = ()
     api_error_status: int | None = None
     api_error_type: str | None = None  # the FailureKind

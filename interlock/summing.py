@@ -14,6 +14,7 @@ from interlock.permissions import Gate
 from interlock.summary import ModelUse, RunSummary
 from interlock.tally import Tally
 from phases.world.limits import Limits
+from recovery.guards import answer_not_whole
 
 
 @frozen(kw_only=True)
@@ -31,7 +32,7 @@ class Summing:
 
     def of(self, run_id: str, finished: Finished, counted: Tally, seconds: float) -> RunSummary:
         """The summary of a run that is over; `seconds` is how long it took."""
-        terminal, reply = finished.terminal, finished.loop.now.reply
+        terminal, loop, reply = finished.terminal, finished.loop, finished.loop.now.reply
         answer = counted.answer(None if reply is None else reply.message)
         failure = self.ledger.last_failure
         return RunSummary(
@@ -42,11 +43,12 @@ class Summing:
             error_text=terminal.text,
             text=answer if answer.strip() else "",
             stop_reason=reply.stop_reason if reply else counted.stop_reason,
-            turns=finished.loop.state.turn_count,
+            turns=loop.state.turn_count,
             messages=counted.user_messages,
             usage=self.ledger.usage,
             models=self.spent(),
             cost=self.ledger.cost,
+            answered=reply is not None and not reply.calls and not answer_not_whole(loop, None),
             duration_s=seconds,
             api_duration_s=self.ledger.api_seconds,
             denials=tuple(self.gate.denials),

@@ -13,10 +13,10 @@ from attrs import define, field, frozen
 
 from interlock.cli.output import Output
 from interlock.cli.result import result_of
+from interlock.cli.verdict import holds_answer
 from interlock.permissions.ask import visible
 from interlock.summary import RunSummary
 from phases.world.messages import Kind, Message, ToolResult, ToolUse, encoded
-from phases.world.states import State
 from phases.world.updates import (
     AttemptDropped,
     Compaction,
@@ -77,13 +77,7 @@ class Plain:
         self.live.show(update)
 
     def end(self, summary: RunSummary) -> None:
-        # Of a run that failed, the last text is no result; the exit code and stderr say so.
-        answered = (
-            summary.ok
-            or (summary.reason == State.COMPLETED and summary.error != "api_error")
-            or summary.reason == State.STOP_HOOK_PREVENTED
-        )
-        if answered and summary.text and self.repeat:
+        if holds_answer(summary) and summary.text and self.repeat:
             self.output.text(summary.text + ("" if summary.text.endswith("\n") else "\n"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import uuid4
 
-from interlock.cli.verdict import line_of, wire_of
+from interlock.cli.verdict import holds_answer, line_of, wire_of
 from interlock.summary import RunSummary
 from phases.world.states import State
 from phases.world.usage import Usage
@@ -54,6 +54,8 @@ def result_of(summary: RunSummary) -> Json:
     }
     if wire.subtype != "success":
         said["errors"] = [line or summary.reason]
+        if holds_answer(summary):
+            said["result"] = summary.text
     elif summary.reason == State.HOOK_STOPPED:
         said["result"] = ""
     else:

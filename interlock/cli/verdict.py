@@ -62,6 +62,17 @@ def line_of(summary: RunSummary) -> str | None:
     return " ".join((summary.error_text or summary.error or summary.reason).split())
 
 
+def holds_answer(summary: RunSummary) -> bool:
+    """Whether the text is an answer: a whole one, or one that is not whole but the last word.
+
+    Of a run that failed, the last text is no result. An interrupt after the last word takes
+    nothing from it.
+    """
+    if summary.reason == State.ABORTED_STREAMING:
+        return summary.answered
+    return summary.ok or (summary.reason == State.COMPLETED and summary.error != "api_error")
+
+
 def sdk_error_of(summary: RunSummary) -> str:
     """The kind of error that clients are told beside a synthetic message."""
     if summary.error == "max_output_tokens":

@@ -306,6 +306,7 @@ async def test_a_stop_breaks_the_wait_before_another_attempt(room: Room, how: st
 
     assert isinstance(watcher.updates[-1], Ended)
     assert watcher.updates[-1].reason == "aborted_streaming"
+    assert watcher.updates[-1].text == "Interrupted while waiting to ask the model again."
     assert told.ending == ("completed", None)
     assert [block["text"] for block in sent(server.requests[-1])] == [
         "Work on it.",

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import signal
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from interlock.sandbox import bubblewrap
-from interlock.scripted import reply, tool_use
+from interlock.scripted import ServerThread, reply, tool_use
 from tests.cli.shell import REAL, Shell
 from tests.cli.test_cli_settings import against, results, write
 
@@ -54,6 +57,33 @@ def test_a_stop_hook_makes_it_go_on_until_it_is_content(shell: Shell) -> None:
 
     assert (ran.code, ran.out) == (0, "Now it is.\n")
     assert "write the tests first" in str(bodies[1]["messages"][-1])
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_ctrl_c_in_a_stop_hook_keeps_the_answer_that_was_whole(shell: Shell, form: str) -> None:
+    write(shell.folder / ".claude/settings.json", hook("Stop", "touch started; sleep 60"))
+    with ServerThread([reply("The whole answer.")]) as server:
+        process = shell.start(
+            *("-p", "go", "--output-format", form),
+            program=REAL,
+            env={"ANTHROPIC_BASE_URL": server.base_url},
+        )
+        assert process.stdin is not None
+        process.stdin.close()
+        process.stdin = None
+        while process.poll() is None and not (shell.folder / "started").exists():
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+
+    told = "Interrupted while stop hooks ran; the answer itself is whole."
+    assert (process.returncode, err.decode()) == (130, f"interlock: {told}\n")
+    if form == "text":
+        assert out == b"The whole answer.\n"
+    else:
+        result = orjson.loads(out)
+        assert (result["subtype"], result["is_error"]) == ("error_during_execution", True)
+        assert (result["result"], result["errors"]) == ("The whole answer.", [told])
 
 
 def test_a_bad_matcher_is_refused_at_the_start_with_its_line(shell: Shell) -> None:
