@@ -6,6 +6,7 @@ be shared by several servers, as when a session is resumed against a new one.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 import attrs
@@ -30,7 +31,7 @@ class SignatureBook:
     def __init__(self) -> None:
         self._thinking: set[tuple[str, str, str]] = set()
         self._redacted: set[tuple[str, str]] = set()
-        self._calls: dict[str, Issued] = {}
+        self._calls: defaultdict[str, list[Issued]] = defaultdict(list)
         self._paused: set[bytes] = set()  # the last blocks of replies that ended in pause_turn
 
     def issue(self, model: str, blocks: Iterable[Block]) -> None:
@@ -45,7 +46,7 @@ class SignatureBook:
                 self._redacted.add((model, str(block.get("data"))))
         for block in blocks:
             if block.get("type") == "tool_use" and "id" in block:
-                self._calls[str(block["id"])] = Issued(model=model, thinking=thought)
+                self._calls[str(block["id"])].append(Issued(model=model, thinking=thought))
 
     def pause(self, blocks: Iterable[Block]) -> None:
         """Remember an answer that wants to be sent back, to be gone on from."""
@@ -63,9 +64,12 @@ class SignatureBook:
             return (model, block.get("signature"), block.get("thinking")) in self._thinking
         return (model, block.get("data")) in self._redacted
 
-    def call(self, call_id: str) -> Issued | None:
-        """The thinking that came with a call; None for a call from elsewhere."""
-        return self._calls.get(call_id)
+    def calls(self, call_id: str) -> tuple[Issued, ...]:
+        """The thinking that came with the calls of this id; nothing for a call from elsewhere.
+
+        Some models give an id twice: which of the calls is sent, only its thinking can tell.
+        """
+        return tuple(self._calls.get(call_id, ()))
 
 
 def _signed(block: Block) -> bool:

@@ -71,3 +71,26 @@ def test_thinking_without_a_signature_is_neither_taken_nor_missed() -> None:
     assert problems(with_it, signatures=book) == (
         "messages.1.content.0: Invalid `signature` in `thinking` block",
     )
+
+
+def test_of_calls_with_one_id_each_may_be_sent_with_its_own_thinking_and_with_no_other() -> None:
+    book = SignatureBook()
+    first, second, strange = (
+        {"type": "thinking", "thinking": text, "signature": text} for text in ("a", "b", "c")
+    )
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {}}
+    answer = user({"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"})
+    book.issue("model-x", [first, call])
+    book.issue("model-x", [second, call])
+    book.issue("model-x", [strange])
+
+    found = [
+        problems(
+            asked(user("hi"), said(*thought, call), answer, thinking={"type": "adaptive"}),
+            signatures=book,
+        )
+        for thought in ([first], [second], [strange], [])
+    ]
+
+    assert found[:2] == [(), ()]
+    assert all("cannot be modified" in problem for (problem,) in found[2:])

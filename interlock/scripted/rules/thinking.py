@@ -6,6 +6,7 @@ switched off, where the real API sometimes just ignores the blocks.
 
 from __future__ import annotations
 
+from interlock.scripted.replies import Block
 from interlock.scripted.rules.walk import Asked, Placed, Problems, Turn, trajectory
 from interlock.scripted.signatures import KINDS
 
@@ -53,8 +54,8 @@ def _opening(turn: Turn, asked: Asked, model: str) -> Problems:
     calls = [one for one in turn.blocks if one.type == "tool_use"]
     if not calls or turn.blocks[0].type in KINDS:
         return
-    issued = asked.signatures.call(calls[0].block["id"])
-    if issued is not None and (issued.model != model or not issued.thinking):
+    issued = asked.signatures.calls(calls[0].block["id"])
+    if any(each.model != model or not each.thinking for each in issued):
         return  # it was said without thinking, or by a model whose thinking cannot be sent here
     yield (
         f"{turn.blocks[0].place}.type: Expected `thinking` or `redacted_thinking`, but found"
@@ -65,12 +66,23 @@ def _opening(turn: Turn, asked: Asked, model: str) -> Problems:
 
 
 def _bent(turn: Turn, thought: list[Placed], asked: Asked, model: str) -> Problems:
-    left = iter([dict(one.block) for one in thought])
-    wanted = None
+    left: list[Block] = [dict(one.block) for one in thought]
+    wanted: tuple[Block, ...] | None = None
     for one in turn.blocks:
-        issued = asked.signatures.call(one.block["id"]) if one.type == "tool_use" else None
-        if issued is None or issued.model != model or issued.thinking is wanted:
+        issued = asked.signatures.calls(one.block["id"]) if one.type == "tool_use" else ()
+        # Neighbouring calls of one reply share the very same tuple.
+        if not issued or any(each.model != model or each.thinking is wanted for each in issued):
             continue
-        wanted = issued.thinking  # neighbouring calls of one reply share the very same tuple
-        if not all(dict(block) in left for block in wanted):
+        for each in issued:
+            wanted, rest = each.thinking, _behind(each.thinking, left)
+            if rest is not None:
+                left = rest
+                break
+        else:
             yield f"{one.place}: {_MODIFIED}"
+
+
+def _behind(wanted: tuple[Block, ...], left: list[Block]) -> list[Block] | None:
+    """What is left behind the wanted blocks, in their order; None where one is missing."""
+    blocks = iter(left)
+    return list(blocks) if all(dict(block) in blocks for block in wanted) else None
