@@ -16,11 +16,11 @@ from interlock.context.inject import (
 )
 from interlock.model import AnthropicModel
 from interlock.model.refusals import refused_blocks
-from interlock.model.request import Gate
+from interlock.model.request import CONTEXT_ID, Gate
 from interlock.options import Options
 from interlock.prompt import system_blocks
 from interlock.scripted import ScriptedServer, reply
-from phases.world.messages import Kind
+from phases.world.messages import Kind, Message
 from tests.model.histories import asking, assistant, call, result, unmarked, user
 
 CONTEXT = {PROJECT: "Use tabs.", MEMORY: "The user is Ada.", MCP_TOOLS: "mcp__db__query"}
@@ -92,15 +92,20 @@ def test_the_gate_sends_it_first_in_every_request_and_with_a_mark_of_its_own() -
     assert unmarked(two)[:1] == unmarked(one)
 
 
-def test_a_refusal_that_names_it_takes_nothing_out_and_others_are_found() -> None:
-    prompt = user("do it")
+def test_a_refusal_that_names_it_leads_to_it_and_one_that_may_not_takes_older_words_first() -> None:
+    first, answer, newest = user("do it"), assistant("done"), user("and now that")
+    gate = Gate(user_context=TEXT, context_name="the notes")
 
-    outgoing = Gate(user_context=TEXT).build(asking(prompt))
+    def left_out(words: str, *messages: Message) -> list[str]:
+        found = refused_blocks(gate.build(asking(*messages)), words, unheard=True)
+        return [one.message_id for one in found]
 
-    assert refused_blocks(outgoing, "messages.0.content.0: bad", unheard=True) == ()
-    for words in ("messages.0.content.1: bad", "messages.0: bad"):
-        (refused,) = refused_blocks(outgoing, words, unheard=True)
-        assert (refused.message_id, refused.block) == (prompt.id, 0)
+    assert left_out("messages.0.content.0: bad", first) == [CONTEXT_ID]
+    assert left_out("messages.0.content.1: bad", first) == [first.id]
+    assert left_out("messages.0: bad", first) == [CONTEXT_ID]  # or nothing is left to answer
+    assert left_out("messages.0: bad", first, answer, newest) == [first.id]
+    gate.leave_out_context()
+    assert left_out("messages.0.content.0: bad", first) == [first.id]
 
 
 async def test_its_prefix_is_read_from_the_cache_after_a_compaction_too() -> None:
