@@ -26,8 +26,13 @@ from phases.world.limits import Limits
 from phases.world.loop import Loop
 from phases.world.messages import Message
 from phases.world.ports import Clock, Ids, Model, Summarised
-from phases.world.size import tokens_of
-from phases.world.updates import Compaction, Show, Update
+from phases.world.size import summarised_size, tokens_of
+from phases.world.updates import Compaction, Notice, Show, Update
+
+_NO_SMALLER = (
+    "The summary makes the conversation no smaller: about {before:,} tokens before, {after:,} "
+    "after. A short conversation need not be summarised."
+)
 
 
 def limits_for(models: Iterable[str], settings: Settings) -> Limits:
@@ -102,12 +107,19 @@ class Window:
     async def compact(
         self, loop: Loop, messages: tuple[Message, ...], show: Show, focus: str | None
     ) -> Summarised:
-        """Summarise these messages by hand, also where autocompact is suspended."""
-        fixed = loop.run.fixed_tokens
+        """Summarise these messages by hand, also where autocompact is suspended.
+
+        It was asked for, so it is made also where it wins nothing; that is told.
+        """
         made = await self.summariser.summarise(loop, messages, trigger="manual", focus=focus)
-        if made.view is not None:
-            before, after = (tokens_of(view, fixed=fixed) for view in (messages, made.view))
-            show(Compaction("manual", before, after))
+        if made.view is None:
+            return made
+        fixed = loop.run.fixed_tokens
+        before = tokens_of(messages, fixed=fixed)
+        after = summarised_size(made.view, of=messages, size=before, fixed=fixed)
+        if after >= before:
+            show(Notice("warning", _NO_SMALLER.format(before=before, after=after)))
+        show(Compaction("manual", before, after))
         return made
 
 

@@ -13,7 +13,7 @@ from phases.world.loop import Loop
 from phases.world.messages import Message
 from phases.world.outcomes import Compacted
 from phases.world.ports import Interrupt, Summarised, Summariser
-from phases.world.size import tokens_of
+from phases.world.size import summarised_size
 from phases.world.updates import Compaction, Notice, Show
 
 FRUITLESS = "the window was full again right after the last compactions"
@@ -66,5 +66,6 @@ def _brought_nothing(loop: Loop) -> bool:
 def _tell(loop: Loop, made: Summarised, view: tuple[Message, ...], show: Show) -> None:
     if made.problem is not None:
         show(Notice("warning", f"The conversation was cut without a summary: {made.problem}"))
-    after = tokens_of(view, fixed=loop.run.fixed_tokens)
-    show(Compaction("auto", loop.now.size, after))
+    size, fixed = loop.now.size, loop.run.fixed_tokens
+    after = summarised_size(view, of=loop.now.view, size=size, fixed=fixed)
+    show(Compaction("auto", size, after))

@@ -13,12 +13,11 @@ from attrs import evolve
 
 from interlock.context.gauge import heaviest, held, told
 from interlock.context.level import Room, Trimmed
-from interlock.context.smaller import weight
 from phases.world.limits import Limits
 from phases.world.loop import AutoCompactTracking, Loop
 from phases.world.messages import Message
 from phases.world.ports import Request, Summariser
-from phases.world.size import estimate
+from phases.world.size import estimate, summarised_size
 from phases.world.updates import Compaction, Notice, Show
 
 Count = Callable[[Request], Awaitable[int | None]]
@@ -67,7 +66,8 @@ class Autocompact:
             return Trimmed(
                 messages=messages, tracking=tracking, cost=made.cost, tokens=made.tokens
             )
-        after = loop.run.fixed_tokens + weight(made.view)
+        fixed = loop.run.fixed_tokens
+        after = summarised_size(made.view, of=messages, size=size, fixed=fixed)
         self.show(Compaction("auto", size, after))
         self._told = None
         return Trimmed(

@@ -37,6 +37,17 @@ def tokens_of(view: tuple[Message, ...], *, fixed: int) -> int:
     return since + fixed
 
 
+def summarised_size(
+    view: tuple[Message, ...], *, of: tuple[Message, ...], size: int, fixed: int
+) -> int:
+    """How large a summary is, in the measure in which `of`, which it stands for, has `size`.
+
+    No server has counted it yet, and a bare estimate beside a count may seem to have grown.
+    """
+    before, after = (fixed + sum(map(estimate, messages)) for messages in (of, view))
+    return round(after * calibration(size, before))
+
+
 def calibration(counted: int, estimated: int) -> float:
     """What to multiply an estimate with, where `counted` tokens were `estimated` before."""
     if counted <= 0 or estimated < _WORTH:

@@ -92,7 +92,7 @@ def test_the_gate_sends_it_first_in_every_request_and_with_a_mark_of_its_own() -
     assert unmarked(two)[:1] == unmarked(one)
 
 
-def test_a_refusal_that_names_it_leads_to_it_and_one_that_may_not_takes_older_words_first() -> None:
+def test_a_refusal_that_names_it_leads_to_it_else_older_words_go_first() -> None:
     first, answer, newest = user("do it"), assistant("done"), user("and now that")
     gate = Gate(user_context=TEXT, context_name="the notes")
 

@@ -13,7 +13,7 @@ from interlock.settings import Settings
 from interlock.window import limits_for
 from phases.world.limits import Limits
 from phases.world.messages import Message
-from phases.world.size import calibration, estimate, tokens_of
+from phases.world.size import calibration, estimate, summarised_size, tokens_of
 from tests.context.sessions import says, user
 from tests.model.histories import asking
 from tests.model.histories import user as prompt
@@ -55,6 +55,18 @@ def test_little_that_came_since_is_not_worth_a_look_at_the_history() -> None:
     view = (*[BIG] * 3, says("ok", counted=60_000), user("and now?"))
 
     assert tokens_of(view, fixed=0) == 60_000 + estimate(view[-1])
+
+
+def test_a_summary_is_weighed_as_the_count_of_what_it_stands_for_teaches() -> None:
+    view, summary = (BIG, says("ok", counted=9_500)), (user("short " * 500),)
+    size, fixed = 9_500, 2_000
+
+    told = summarised_size(summary, of=view, size=size, fixed=fixed)
+
+    factor = calibration(size, fixed + weight(*view))
+    assert factor < 1.0
+    assert told == round(factor * (fixed + weight(*summary)))
+    assert summarised_size(view, of=view, size=size, fixed=fixed) == size
 
 
 def test_too_little_teaches_nothing() -> None:

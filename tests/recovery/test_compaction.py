@@ -159,6 +159,26 @@ async def test_compaction_by_hand_works_where_the_summary_is_too_long(room: Room
         assert server.verdict() == ()
 
 
+@pytest.mark.parametrize(
+    ("prompt", "smaller"), [("hello", False), ("word " * 4_000, True)], ids=["short", "long"]
+)
+async def test_by_hand_it_is_told_where_a_summary_makes_nothing_smaller(
+    room: Room, prompt: str, smaller: bool
+) -> None:
+    seen: list[Update] = []
+    answers = [reply(prompt), reply("They greeted me.")]
+    async with ScriptedServer(answers) as server, room.open(server) as agent:
+        await tell(agent, "hello")
+        problem = await agent.compact(seen.append)
+
+    (made,) = (one for one in seen if isinstance(one, Compaction))
+    words = [one.text for one in seen if isinstance(one, Notice) and "no smaller" in one.text]
+    assert problem is None
+    assert (made.tokens_after < made.tokens_before) is smaller
+    assert len(words) == (0 if smaller else 1)
+    assert made.tokens_after < 1.1 * made.tokens_before  # and not in another measure
+
+
 async def test_a_compaction_request_reads_the_sessions_cached_prefix(room: Room) -> None:
     answers: list[Answer] = [read(room, "a.txt"), reply("seen"), reply("short"), reply("on")]
     async with ScriptedServer(answers) as server, room.open(server) as agent:
