@@ -70,6 +70,8 @@ def holds_answer(summary: RunSummary) -> bool:
     """
     if summary.reason == State.ABORTED_STREAMING:
         return summary.answered
+    if summary.reason == State.STOP_HOOK_PREVENTED:  # only whole answers come before stop hooks
+        return True
     return summary.ok or (summary.reason == State.COMPLETED and summary.error != "api_error")
 
 

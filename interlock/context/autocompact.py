@@ -113,8 +113,8 @@ def fixed_part_warning(fixed: int, limits: Limits) -> str | None:
         return None
     return (
         f"The system prompt, the tools and the notes alone take about {fixed:,} tokens; the "
-        f"conversation is to be summarised from {limits.compact_at:,} on, which cannot help. Offer "
-        "fewer tools, or set INTERLOCK_CONTEXT_WINDOW to the model's window."
+        f"conversation is to be summarised from {limits.compact_at:,} on, which cannot help. "
+        "Offer fewer tools, or set INTERLOCK_CONTEXT_WINDOW to the model's window."
     )
 
 
