@@ -191,11 +191,13 @@ class SessionHooks:
     def _command(self, line: str, timeout: float, payload: bytes, who: Who, id_: str) -> Command:
         self._ran = True
         root = str(self.facts.root)
-        cwd = Path(who.cwd or root)
+        cwd = who.cwd or root
+        # Asked so that nothing is raised; a folder that is closed to us can be no one's start.
+        is_open = os.path.isdir(cwd) and os.access(cwd, os.X_OK)  # noqa: PTH112
         return Command(
             line=line,
             payload=payload,
-            cwd=cwd if cwd.is_dir() else self.facts.root,
+            cwd=Path(cwd) if is_open else self.facts.root,
             environment={**os.environ, "CLAUDE_PROJECT_DIR": root, "INTERLOCK_PROJECT_DIR": root},
             mark=f"{self._mark}{id_}",
             timeout=timeout,

@@ -16,6 +16,7 @@ from interlock.tools.background import Background
 from interlock.tools.background_log import MAX_ON_DISK, Log
 from interlock.tools.ending import how_it_ended, left_behind
 from interlock.tools.excerpt import Excerpt
+from interlock.tools.paths import brief, unusable
 from interlock.tools.seams import Confinement, Notices
 from interlock.tools.shell import Command, Finished
 from interlock.tools.shell_state import Report, ShellState, TooLarge
@@ -182,24 +183,26 @@ class Bash(Tool):
 
     def _folder(self, context: ToolContext) -> tuple[Path, list[str]]:
         """Where to run, with a note if that is not where the model thinks it is."""
-        cwd = _existing(context.cwd, context.root)
-        if cwd == context.cwd or context.cwd == self._announced:
+        why = unusable(context.cwd)
+        if why is None:
+            return context.cwd, []
+        cwd = _nearest(context.cwd, context.root)
+        if context.cwd == self._announced:
             return cwd, []
-        return cwd, [f"(The folder {context.cwd} no longer exists; this ran in {cwd}.)"]
+        return cwd, [f"(The folder {brief(context.cwd)} {why}; this ran in {brief(cwd)}.)"]
 
     def _vanished(self, context: ToolContext) -> list[str]:
-        """A note if the command has left its folder behind deleted.
+        """A note if the command has left its folder behind deleted, or closed.
 
         The folder stays what it is until the next command: a file tool in the same reply must not
         act in another one, of which the model has not heard yet.
         """
-        nearest = _existing(context.cwd, context.root)
-        if nearest == context.cwd:
+        why = unusable(context.cwd)
+        if why is None:
             return []
         self._announced = context.cwd
-        return [
-            f"(The folder {context.cwd} no longer exists; the next command starts in {nearest}.)"
-        ]
+        nearest = brief(_nearest(context.cwd, context.root))
+        return [f"(The folder {brief(context.cwd)} {why}; the next command starts in {nearest}.)"]
 
     def _command(
         self,
@@ -276,10 +279,10 @@ def _checked(line: str) -> str:
     return line
 
 
-def _existing(folder: Path, root: Path) -> Path:
-    """The folder, or the nearest one above it that exists, or where the session works."""
-    above = (one for one in (folder, *folder.parents) if one != Path("/") or folder == one)
-    return next((one for one in above if one.is_dir()), root)
+def _nearest(folder: Path, root: Path) -> Path:
+    """The nearest folder above in which a command can start, or where the session works."""
+    above = (one for one in folder.parents if one != Path("/"))
+    return next((one for one in above if unusable(one) is None), root)
 
 
 def _ending(finished: Finished, limit: float) -> list[str]:

@@ -24,6 +24,7 @@ from interlock.tools.lifecycle import (
     Interrupted,
     Returned,
 )
+from interlock.tools.results import failure
 from interlock.tools.schema import BadInput, checked
 from interlock.tools.tool import Arguments, Tool, ToolContext
 from phases.world.loop import ToolUseContext
@@ -201,12 +202,12 @@ def prepared(use: ToolUse, tools: Mapping[str, Tool], taken: Taken = unwatched) 
     except BadInput as problem:
         text = f"The input does not fit the tool {use.name}: {problem}."
         return _refused(use, taken, text, "its input does not fit the tool")
-    facts = CallFacts(
-        id=use.id,
-        tool=use.name,
-        effects=tool.effects(arguments),
-        safe=tool.concurrency_safe(arguments),
-    )
+    try:
+        effects, safe = tool.effects(arguments), tool.concurrency_safe(arguments)
+    except Exception as problem:  # one call that cannot be judged is no reason to end the run
+        text = str(failure(use.name, problem).content)
+        return _refused(use, taken, text, "the tool could not judge it")
+    facts = CallFacts(id=use.id, tool=use.name, effects=effects, safe=safe)
     return Call(use=use, tool=tool, arguments=arguments, refusal=None, facts=facts, taken=taken)
 
 

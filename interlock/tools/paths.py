@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import difflib
 import os
+import stat
 from itertools import islice
 from pathlib import Path
 
 _MAX_NEIGHBOURS = 5_000  # names looked at for a suggestion
+_BRIEF = 400  # characters; a whole path can be 4,096 bytes, one from `cd` into `cd` longer
 
 
 class BadPath(Exception):
@@ -16,6 +18,28 @@ class BadPath(Exception):
 
 class PathMoved(Exception):
     """The path led elsewhere when it was judged: a link was changed in between."""
+
+
+def unusable(folder: Path) -> str | None:
+    """Why nothing can be done in a folder (any more), as the end of a sentence; None if it can.
+
+    It may be deleted, closed to this user, or too deep to be named by its whole path.
+    """
+    try:
+        is_there = stat.S_ISDIR(folder.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        is_there = False
+    except OSError as error:
+        return f"can no longer be reached ({error.strerror})"
+    if not is_there:
+        return "no longer exists"
+    return None if os.access(folder, os.X_OK) else "can no longer be entered (Permission denied)"
+
+
+def brief(path: Path) -> str:
+    """The path for a note: of one that is too long to be read, both ends."""
+    text = str(path)
+    return text if len(text) <= _BRIEF else f"{text[: _BRIEF // 2]}...{text[-_BRIEF // 2 :]}"
 
 
 def absolute(written: str, cwd: Path) -> Path:
@@ -29,9 +53,9 @@ def absolute(written: str, cwd: Path) -> Path:
         home = Path(written).expanduser() if written.startswith("~") else Path(written)
     except (UnicodeEncodeError, RuntimeError) as error:
         raise BadPath(f"{written!r} cannot be a path: {error}") from error
-    if not home.is_absolute() and not cwd.is_dir():
+    if not home.is_absolute() and (why := unusable(cwd)) is not None:
         # Elsewhere is never what was meant, and a deleted folder is not brought back by a name.
-        raise BadPath(f"the folder {cwd} no longer exists; give {written!r} as an absolute path")
+        raise BadPath(f"the folder {brief(cwd)} {why}; give {written!r} as an absolute path")
     return Path(os.path.normpath(cwd / home))
 
 

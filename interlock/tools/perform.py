@@ -59,8 +59,8 @@ class Performer:
             return self.permissions.decide(
                 self._question(call, self._context(round_, call))
             ).allowed
-        except (ToolError, BadPath):
-            return False  # it will fail in its turn, and say so
+        except Exception:
+            return False  # it will fail in its turn, and say so in its result
 
     async def perform(self, round_: Round, call: Call) -> None:
         """Bring the call, whose turn it is, to an ending and a result."""
