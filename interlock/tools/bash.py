@@ -19,7 +19,7 @@ from interlock.tools.excerpt import Excerpt
 from interlock.tools.paths import brief, unusable
 from interlock.tools.seams import Confinement, Notices
 from interlock.tools.shell import Command, Finished
-from interlock.tools.shell_state import Report, ShellState, TooLarge
+from interlock.tools.shell_state import ShellState, TooLarge
 from interlock.tools.tool import Arguments, Output, Tool, ToolContext, ToolError, Touches
 from interlock.tools.watchdog import Watchdog
 
@@ -29,6 +29,10 @@ _LONGEST_LINE = 120_000  # bytes; a program gets at most 128 KiB in one argument
 _NOT_BEGUN = (
     "(The shell did not come as far as the command. In case variables that earlier commands"
     " exported are the reason, they are as at the session's start again: run it once more.)"
+)
+_NOT_TOLD = (
+    "(Folder and exported variables are as before this command: its shell ended before it could"
+    " tell them, as `exec`, a signal, or `set -e` with a trap on EXIT make it.)"
 )
 # Nothing may wait for a person who is not there, or colour what a model reads.
 _ENVIRONMENT = {
@@ -60,8 +64,9 @@ class Bash(Tool):
         " together in order, and its exit code if that is not 0.\n"
         "- The working folder and exported variables are kept from call to call (`cd`, `export`,"
         " `unset`, `source venv/bin/activate`); other variables, functions, aliases and options"
-        " of the shell are not. After a time limit or an interrupt both are as before the call."
-        " Write `cd` only where you mean to stay there.\n"
+        " of the shell are not. After a time limit or an interrupt both are as before the call;"
+        " where the shell ends so that it cannot tell them (`exec`), that is said. Write `cd` only"
+        " where you mean to stay there.\n"
         "- There is no terminal and standard input is empty: a program that asks gets no answer."
         " Give options such as `--yes` or `-m`.\n"
         "- `timeout` is in milliseconds; by default a command has 120000, at most 600000. At the"
@@ -155,7 +160,7 @@ class Bash(Tool):
             *_ending(finished, limit),
             *left_behind(finished),
             *command.settled,
-            *self._keep(finished.report, environment),
+            *self._keep(finished, environment),
         ]
         self.state = evolve(self.state, folder=context.cwd)
         output = excerpt.text().strip("\n") or ("" if notes else "(no output)")
@@ -225,13 +230,14 @@ class Bash(Tool):
             confinement=self._settings.confinement,
         )
 
-    def _keep(self, report: Report, begun: Mapping[str, str]) -> list[str]:
+    def _keep(self, finished: Finished, begun: Mapping[str, str]) -> list[str]:
         """Take over what the command exported; what the model must know of that."""
+        report = finished.report
         if not report.begun and not self.state.is_clean:
             self.state = ShellState()
             return [_NOT_BEGUN]
         if report.exported is None:
-            return []
+            return [_NOT_TOLD] if report.begun and not finished.timed_out else []
         try:
             self.state = self.state.after(begun, report.exported)
         except TooLarge as problem:

@@ -23,7 +23,7 @@ from interlock import children
 from interlock.tools import processes
 from interlock.tools.screen import Screen
 from interlock.tools.seams import Confinement
-from interlock.tools.shell_state import MOST_REPORTED, Report, wrapper
+from interlock.tools.shell_state import MOST_REPORTED, Report, wrapped
 
 # Takes over the reading of a pipe that outlives its call, so that no one is ended by SIGPIPE.
 # `ulimit` bounds what is kept, to 16 MiB in its blocks of 512 bytes; the rest is read and dropped.
@@ -92,7 +92,7 @@ class Command:
 
     def _started(self, output: int, report: int) -> subprocess.Popen[bytes]:
         bash = shutil.which("bash") or "/bin/bash"
-        argv: tuple[str, ...] = (bash, "-c", wrapper(report), "bash", self.line)
+        argv: tuple[str, ...] = (bash, *wrapped(self.line, report))
         if self.confinement is not None:
             argv = self.confinement.wrapped(argv, cwd=self.cwd)
         return subprocess.Popen(

@@ -17,11 +17,22 @@ from attrs import field, frozen
 from interlock.tools.processes import MARK
 from phases.world.messages import Json
 
-# The command runs through eval so that `cd` and `export` last, with the report's descriptor
-# closed: children must not hold it. A trap of the command's own may replace ours; then the last
-# line reports. Only builtins: a variable may be too long for any program to be started.
-_WRAPPER = """
-exec {own}>&{given} {given}>&-
+# All on one line: so the lines bash complains of are the command's own, and the end has been read
+# before a command with quotes that do not close, after which bash knows its own grammar no more.
+# What is ours is silent under `set -x`, too.
+_SCRIPT = 'eval "$1"; eval "$__interlock_line"; { __interlock_end; } 2>/dev/null'
+# The command runs through eval so that `cd` and `export` last. A child must not hold the report's
+# descriptor, but in a function the shell's end comes before a redirection's: so it is closed on
+# exec, as are the copies that bash puts away, of which it is made. A trap of the command's own
+# replaces ours; `exit` puts ours around it. Not `trap`: in a function it cannot take away ERR.
+# Only builtins: a variable may be too long for any program to be started.
+_SETUP = """
+for __interlock_name in {{10..40}}; do
+  [ -e "/dev/fd/$__interlock_name" ] || break
+done
+exec {own}>&{given}
+{{ exec {own}>&"$__interlock_name"; }} {given}>&- 2>/dev/null
+exec {given}>&-
 __interlock_tell() {{
   local IFS=$'\\n' __interlock_names __interlock_name
   __interlock_names=$(compgen -e) || return
@@ -33,18 +44,43 @@ __interlock_tell() {{
   done
   printf '@@\\0'
 }}
-trap '{{ [ "${{__interlock_told-}}" ] || __interlock_tell >&{own}; }} 2>/dev/null' EXIT
-printf '+\\0' >&{own}
-eval "$1" {own}>&-
-{{
-  __interlock_code=$?
+__interlock_exit() {{
+  local __interlock_code=$?
+  [ "${{__interlock_told-}}$BASH_SUBSHELL" != 0 ] || __interlock_tell >&{own}
+  return "$__interlock_code"
+}}
+__interlock_end() {{
+  local __interlock_code=$?
   __interlock_tell >&{own}
   __interlock_told=1
-  exit "$__interlock_code"
-}} 2>/dev/null
+  return "$__interlock_code"
+}}
+__interlock_around() {{
+  eval "set -- $(builtin trap -p EXIT)"
+  case ${{3-}} in
+    *__interlock_exit*) ;;
+    *) builtin trap -- "{{ __interlock_exit && :; }} 2>/dev/null
+${{3-}}
+{{ __interlock_exit; }} 2>/dev/null" EXIT ;;
+  esac
+}}
+exit() {{
+  {{
+    local __interlock_code=$?
+    if [ "${{__interlock_exiting-}}$BASH_SUBSHELL" = 0 ]; then
+      __interlock_exiting=1
+      __interlock_around
+      [ "$#" != 0 ] || set -- "$__interlock_code"
+    fi
+  }} 2>/dev/null
+  builtin exit "$@"
+}}
+builtin trap '{{ __interlock_exit; }} 2>/dev/null' EXIT
+__interlock_line=$2
+set --
+printf '+\\0' >&{own}
 """
-# Far from 10 and up, where bash keeps what it has redirected: a shell ended by a signal runs the
-# trap with ours still closed, and would tell all to what took its number. No script uses these.
+# Far from the numbers that commands and bash itself use.
 _OWN = (187, 188)
 _BEGUN, _STATE, _END = b"+", b"@", b"@@"
 MOST_REPORTED = 4 << 20  # bytes; what is longer is no environment a program could be given
@@ -143,10 +179,10 @@ class ShellState:
         )
 
 
-def wrapper(report: int) -> str:
-    """The script that runs its first argument and reports to this descriptor."""
+def wrapped(line: str, report: int) -> tuple[str, ...]:
+    """What bash is given to run this line and report to this descriptor."""
     own = next(number for number in _OWN if number != report)
-    return _WRAPPER.format(given=report, own=own)
+    return ("-c", _SCRIPT, "bash", _SETUP.format(given=report, own=own), line)
 
 
 class TooLarge(ValueError):

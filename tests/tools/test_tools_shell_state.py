@@ -89,6 +89,73 @@ async def test_names_that_are_no_shell_variables_are_passed_on_as_they_are(place
     assert await place.said("Bash", command="env | grep ^a.b; greet") == "a.b=1\nhello"
 
 
+# --- traps of the command's own --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("trap 'echo left with $?' EXIT; {change}; exit 3", "left with 3\n(Exit code 3.)"),
+        ("trap 'echo left with $?' EXIT; {change}; (exit 3)", "left with 3\n(Exit code 3.)"),
+        ("trap 'code=$?; echo x; exit $code' EXIT; {change}; exit 3", "x\n(Exit code 3.)"),
+        ("set -eu; trap 'echo \"it is\"' 0; {change}; exit 3", "it is\n(Exit code 3.)"),
+        ("trap 'echo a' EXIT; old=$(trap -p EXIT); trap - EXIT; eval \"$old\"; {change}; exit",
+         "a"),
+        ("trap 'echo on errors too >&2' EXIT; {change}; exit 0", "on errors too"),
+        ("main() {{ {change}; exit 3; }}; main", "(Exit code 3.)"),
+        ("trap 'echo a' EXIT; main() {{ {change}; exit 3; }}; main", "a\n(Exit code 3.)"),
+        ("trap 'exit 3' TERM; {change}; kill -TERM $$; echo not here", "(Exit code 3.)"),
+        ("(exit 4); x=$(exit 5); {change}; exit", "(no output)"),
+    ],
+)  # fmt: skip
+async def test_what_a_command_leaves_lasts_whatever_it_does_at_its_exit(
+    place: Place, command: str, said: str
+) -> None:
+    place.put("sub/x", "")
+
+    output = await place.call("Bash", command=command.format(change="cd sub; export X=1"))
+
+    assert output.content == said
+    assert await place.said("Bash", command="echo $X; pwd") == f"1\n{place.folder}/sub"
+
+
+@pytest.mark.parametrize(
+    "ending", ["exec true", "kill -9 $$", "set -e; trap 'echo bye' EXIT; (exit 3)"]
+)
+async def test_where_a_shell_cannot_tell_what_it_leaves_that_is_said(
+    place: Place, ending: str
+) -> None:
+    place.put("sub/x", "")
+
+    output = await place.call("Bash", command=f"cd sub; export X=1; {ending}")
+
+    assert "(Folder and exported variables are as before this command: " in str(output.content)
+    assert await place.said("Bash", command="echo ${X-none}; pwd") == f"none\n{place.folder}"
+
+
+# --- nothing of ours shows -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ('echo "unterminated',
+         "bash: eval: line 1: unexpected EOF while looking for matching `\"'\n(Exit code 2.)"),
+        ("if true", "bash: eval: line 2: syntax error: unexpected end of file\n(Exit code 2.)"),
+        ("\n\nnosuch", "bash: line 3: nosuch: command not found\n(Exit code 127.)"),
+        ("set -x; false", "++ false\n(Exit code 1.)"),
+        ("trap 'echo on errors >&2' EXIT", "on errors"),
+        ("echo $#$*", "0"),
+        ("trap 'echo e' ERR; false; trap - ERR; false; true", "e"),
+        ("ls /proc/self/fd", "0\n1\n2\n3"),
+    ],
+)  # fmt: skip
+async def test_what_is_printed_is_what_bash_prints_for_the_line_itself(
+    place: Place, command: str, said: str
+) -> None:
+    assert (await place.call("Bash", command=command)).content == said
+
+
 # --- what ends early -------------------------------------------------------------------------
 
 
