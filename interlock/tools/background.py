@@ -131,7 +131,7 @@ class Background:
     """All background commands of one session. Use it from the session's event loop."""
 
     notices: Notices | None  # where the end of a command is told
-    left_running: Callable[[int], None]  # told the session in which a command left something
+    mind: Callable[[str], None]  # told by what a command, and what it left running, can be found
     _commands: dict[str, BackgroundCommand] = field(factory=dict, init=False)
     _portal: BlockingPortal | None = field(default=None, init=False)
     _stack: ExitStack = field(factory=ExitStack, init=False)
@@ -160,6 +160,7 @@ class Background:
             id=f"bash_{self._last}", line=made.line, log=log, command=made, on_end=on_end
         )
         made.start()
+        self.mind(made.output)
         self._commands[one.id] = one
         portal.start_task_soon(one.follow)
         return one
@@ -202,7 +203,7 @@ class Background:
         """In the session's loop. Who asked for the end is told by the answer to that."""
         one.over.set()
         if one.finished is not None and one.finished.running:
-            self.left_running(one.finished.session)
+            self.mind(str(one.finished.session))
         asked = one.stage is Stage.KILLED and one.problem is None
         if asked or self._closed or self.notices is None:
             return

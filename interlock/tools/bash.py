@@ -70,7 +70,8 @@ class Bash(Tool):
         "- There is no terminal and standard input is empty: a program that asks gets no answer."
         " Give options such as `--yes` or `-m`.\n"
         "- `timeout` is in milliseconds; by default a command has 120000, at most 600000. At the"
-        " limit the command and all it started are ended, and what it had printed is returned.\n"
+        " limit the command and all it started are ended, save a daemon that hides (cleared"
+        " environment, own session, no output), and what it had printed is returned.\n"
         "- With `run_in_background` the call returns at once with an id, for what takes long or"
         " never ends: a server, a build. It has no time limit unless you give `timeout`; what it"
         " changes of folder and variables is not kept. BashOutput shows what it prints, KillShell"
@@ -149,11 +150,13 @@ class Bash(Tool):
         environment = self._environment()
         command = self._command(line, cwd, environment, context, time_limit=limit, write=write)
         try:
-            finished = await command.run()
+            command.start()
+            self._watchdog.mind(command.output)
+            finished = await command.follow()
         finally:
             excerpt.close()
         if finished.running:
-            self._watchdog.mind(finished.session)
+            self._watchdog.mind(str(finished.session))
         context.cwd = finished.report.folder or cwd
         notes += [
             *self._vanished(context),
@@ -294,8 +297,9 @@ def _nearest(folder: Path, root: Path) -> Path:
 def _ending(finished: Finished, limit: float) -> list[str]:
     if finished.timed_out:
         note = (
-            f"(Ended at the time limit of {limit:g} s, with everything it had started. A higher"
-            " `timeout` can be given; a server belongs in the background: `run_in_background`.)"
+            f"(Ended at the time limit of {limit:g} s, with all it had started that can be found."
+            " A higher `timeout` can be given; a server belongs in the background:"
+            " `run_in_background`.)"
         )
         return [note]
     if finished.code < 0:

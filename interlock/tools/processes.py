@@ -1,9 +1,10 @@
 """Ending a command with everything it started, and a watchdog that does so if we are gone.
 
 Standard library only: the watchdog runs this file by itself, with a bare interpreter. A tree is
-found by a mark in the environment, and from the marked by parent and session; so a child that
-made a session of its own is found too. One that also cleared its environment and whose parent
-has ended is not. Without /proc the process group is all that is known.
+found by a mark in the environment and by the pipe its output goes to, and from those by parent
+and session; so a child that made a session of its own or cleared its environment is found too. One
+that did both, prints elsewhere, and whose parent has ended is not. Without /proc the process group
+is all that is known.
 """
 
 from __future__ import annotations
@@ -30,20 +31,31 @@ class _Process:
         self.pid, self.parent, self.session, self.marked = pid, parent, session, marked
 
 
-def alive(mark: str, sessions: Iterable[int] = ()) -> set[int]:
-    """Ids of what runs of a tree. `mark` is a prefix of the variable's value."""
-    table = _table(f"{MARK}={mark}".encode()) if _PROC.is_dir() else []
-    wanted = set(sessions)
-    found = {one.pid for one in table if one.marked or one.session in wanted}
+def alive(mark: str, sessions: Iterable[int] = (), outputs: Iterable[str] = ()) -> set[int]:
+    """Ids of what runs of a tree. `mark` is a prefix of the variable's value; `outputs` are pipes
+    as `pipe_name` names them."""
+    return _alive(mark, set(sessions), frozenset(outputs))
+
+
+def pipe_name(descriptor: int) -> str:
+    """What a pipe is called in /proc by all who hold it; no other has the name meanwhile."""
+    return f"pipe:[{os.fstat(descriptor).st_ino}]"
+
+
+def _alive(mark: str, sessions: set[int], outputs: frozenset[str]) -> set[int]:
+    """Puts the sessions it comes upon to the others: a child is found by its own later, too, when
+    the parent that led to it has ended."""
+    table = _table(f"{MARK}={mark}".encode(), outputs) if _PROC.is_dir() else []
+    found = {one.pid for one in table if one.marked or one.session in sessions}
     grown = -1
     while grown != len(found):
         grown = len(found)
-        wanted |= {one.session for one in table if one.pid in found}
-        found |= {one.pid for one in table if one.parent in found or one.session in wanted}
+        sessions |= {one.session for one in table if one.pid in found}
+        found |= {one.pid for one in table if one.parent in found or one.session in sessions}
     return found - {os.getpid()}
 
 
-def _table(mark: bytes) -> list[_Process]:
+def _table(mark: bytes, outputs: frozenset[str]) -> list[_Process]:
     found = []
     own_session = os.getsid(0)
     for name in (entry.name for entry in _PROC.iterdir()):
@@ -57,29 +69,43 @@ def _table(mark: bytes) -> list[_Process]:
             environment = b""
             with contextlib.suppress(OSError):
                 environment = b"\0" + (_PROC / name / "environ").read_bytes()
-            marked = b"\0" + mark in environment
+            marked = b"\0" + mark in environment or _prints_to(_PROC / name, outputs)
             found.append(_Process(int(name), int(stat[1]), int(stat[3]), marked))
     return found
 
 
-def end(mark: str, sessions: Iterable[int] = (), grace: float = GRACE_S) -> bool:
+def _prints_to(process: Path, outputs: frozenset[str]) -> bool:
+    """Only what was started by the command, or given its output, can."""
+    for number in "12" if outputs else "":
+        with contextlib.suppress(OSError):
+            if str((process / "fd" / number).readlink()) in outputs:
+                return True
+    return False
+
+
+def end(
+    mark: str,
+    sessions: Iterable[int] = (),
+    outputs: Iterable[str] = (),
+    grace: float = GRACE_S,
+) -> bool:
     """TERM to the whole tree, then KILL to what is left. False if something lives on.
 
     Blocks; a tree that is already gone is fine.
     """
-    sessions = tuple(sessions)
+    sessions, outputs = set(sessions), frozenset(outputs)
     if not _PROC.is_dir():
         return _end_groups(sessions, grace)
-    for pid in alive(mark, sessions):
+    for pid in _alive(mark, sessions, outputs):
         _signal(pid, signal.SIGTERM)
         _signal(pid, signal.SIGCONT)  # a stopped process takes no TERM
     deadline = time.monotonic() + grace
-    while alive(mark, sessions):
+    while _alive(mark, sessions, outputs):
         if time.monotonic() > deadline:
             break
         time.sleep(_POLL_S)
     for _ in range(_ROUNDS):
-        left = alive(mark, sessions)
+        left = _alive(mark, sessions, outputs)
         if not left:
             return True
         for pid in left:
@@ -88,7 +114,7 @@ def end(mark: str, sessions: Iterable[int] = (), grace: float = GRACE_S) -> bool
     return False
 
 
-def _end_groups(sessions: tuple[int, ...], grace: float) -> bool:
+def _end_groups(sessions: Iterable[int], grace: float) -> bool:
     for number in (signal.SIGTERM, signal.SIGKILL):
         for session in sessions:
             with contextlib.suppress(OSError):
@@ -119,14 +145,16 @@ def described(pids: Iterable[int]) -> list[str]:
 def _watch(mark: str) -> None:
     """Wait until the pipe to the one who started us closes, which a killed process does too.
 
-    On it come ids of sessions in which something was left running by a shell that has ended. An
-    id whose process lives again is another's by now.
+    On it come the pipes that commands print to, and ids of sessions in which something was left
+    running by a shell that has ended. An id whose process lives again is another's by now.
     """
     told = b""
     while chunk := os.read(0, 4096):
         told += chunk
-    sessions = [int(one) for one in told.split()]
-    end(mark, [one for one in sessions if not (_PROC / str(one)).exists()])
+    traces = told.decode().split()
+    sessions = [int(one) for one in traces if one.isdigit()]
+    ended = [one for one in sessions if not (_PROC / str(one)).exists()]
+    end(mark, ended, [one for one in traces if not one.isdigit()])
 
 
 if __name__ == "__main__":

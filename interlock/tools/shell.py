@@ -65,18 +65,16 @@ class Command:
     settled: tuple[str, ...] = ()  # what the confinement put right at its end
     _screen: Screen = field(factory=Screen)
     _told: bytearray = field(factory=bytearray)
+    output: str = field(default="", init=False)  # the pipe it prints to, by name; once started
     _process: subprocess.Popen[bytes] | None = None
     _output: int = -1
     _report: int = -1
-
-    async def run(self) -> Finished:
-        self.start()
-        return await self.follow()
 
     def start(self) -> None:
         """Raises OSError if it cannot be. Whoever starts it must follow it."""
         self._output, their_output = os.pipe2(os.O_CLOEXEC)
         self._report, their_report = os.pipe2(os.O_CLOEXEC)
+        self.output = processes.pipe_name(self._output)
         os.set_blocking(self._output, False)
         os.set_blocking(self._report, False)
         with contextlib.suppress(OSError, AttributeError):  # not everywhere, nor for everyone
@@ -214,7 +212,9 @@ class Command:
         """End everything, whoever cancels; only then may the call be over."""
         with anyio.CancelScope(shield=True):
             sessions = () if process.returncode is not None else (process.pid,)
-            gone = await anyio.to_thread.run_sync(processes.end, self.mark, sessions)
+            gone = await anyio.to_thread.run_sync(
+                processes.end, self.mark, sessions, (self.output,)
+            )
             await children.ended(process)
         return gone
 
@@ -222,7 +222,9 @@ class Command:
         """What still runs; looked for only where there can be something."""
         if closed.is_set() and "&" not in self.line:
             return ()
-        found = await anyio.to_thread.run_sync(processes.alive, self.mark, (session,))
+        found = await anyio.to_thread.run_sync(
+            processes.alive, self.mark, (session,), (self.output,)
+        )
         return tuple(processes.described(found))
 
     async def _hand_over(self) -> Path | None:

@@ -32,11 +32,12 @@ class Watchdog:
             start_new_session=True,
         )
 
-    def mind(self, session: int) -> None:
-        """Something was left running in this session."""
+    def mind(self, trace: str) -> None:
+        """By this a process of ours can be found: the pipe a command prints to, or the id of a
+        session in which one was left running."""
         if self._process is not None and self._process.stdin is not None:
             with contextlib.suppress(OSError):
-                self._process.stdin.write(f"{session}\n".encode())
+                self._process.stdin.write(f"{trace}\n".encode())
                 self._process.stdin.flush()
 
     def stop(self) -> None:

@@ -20,6 +20,8 @@ echo before
 sh -c 'sleep 100; : orphan-mark' &
 sleep 100
 """
+# No mark in its environment, a session of its own, and no parent that leads to it.
+HIDDEN = "(env -i PATH=$PATH setsid sh -c '{}sleep 100; : hidden-mark' &)"
 BAD_BYTES = r"printf 'ok-before\n\201 raw \360\nok-after\n'"
 MANY_LETTERS = 'python3 -c "import sys; sys.stdout.write(chr(0x4f60)*50000)"'
 CONTROLS = r"printf 'a\000b\n10%%\r55%%\r100%%\n\033[31mred\033[0m\n'"
@@ -67,6 +69,44 @@ async def test_at_an_interrupt_the_whole_tree_is_ended(place: Place) -> None:
 
     assert running("orphan-mark") == []
     assert place.context.so_far().startswith("before\n")
+
+
+@pytest.mark.parametrize("stubborn", ["", 'trap "" TERM; sleep 100; '])
+async def test_at_the_limit_a_child_that_hides_is_found_by_where_it_prints(
+    place: Place, stubborn: str
+) -> None:
+    hidden = HIDDEN.format(stubborn)
+
+    await place.refused("Bash", command=f"{hidden}; sleep 100", timeout=1_000)
+
+    assert running("hidden-mark") == []
+
+
+async def test_at_the_limit_a_stubborn_child_is_found_after_the_parent_that_led_to_it(
+    place: Place,
+) -> None:
+    stubborn = "env -i PATH=$PATH setsid sh -c 'trap \"\" TERM; sleep 100; sleep 100; : led-mark'"
+
+    await place.refused("Bash", command=f"{stubborn} >/dev/null 2>&1 & wait", timeout=1_000)
+
+    assert running("led-mark") == []
+
+
+async def test_a_child_that_hides_is_named_and_ends_with_the_session(place: Place) -> None:
+    said = await place.said("Bash", command=f"{HIDDEN.format('')}; sleep 0.3; echo done")
+
+    assert said.startswith("done\n(Still running in the background: ")
+    assert running("hidden-mark") != []
+    place.tools["Bash"].close()
+    assert running("hidden-mark") == []
+
+
+async def test_what_is_stopped_is_ended_too(place: Place) -> None:
+    stopped = "sh -c 'kill -STOP $$; : stopped-mark' & (kill -STOP $BASHPID) & kill -STOP $$"
+
+    await place.refused("Bash", command=stopped, timeout=500)
+
+    assert running("stopped-mark") == []
 
 
 async def test_a_group_that_is_gone_already_is_no_error(place: Place) -> None:

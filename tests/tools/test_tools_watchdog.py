@@ -26,10 +26,14 @@ async def main():
     )
     bash = Bash()
     await bash.run({"command": "nohup sleep 100 >/dev/null 2>&1 &"}, context)
+    # Its environment cleared, in a session of its own, its parent gone: it still prints here.
+    hidden = f"(env -i PATH=$PATH setsid sh -c 'sleep 100; : {os.environ['MARK']}' &)"
+    await bash.run({"command": hidden}, context)
     stubborn = "trap '' TERM; sleep 100; sleep 100"
     await bash.run({"command": stubborn, "run_in_background": True}, context)
     if sys.argv[2] == "killed":
-        await bash.run({"command": "(trap '' TERM; sleep 100) & touch begun; sleep 100"}, context)
+        last = f"{hidden}; (trap '' TERM; sleep 100) & touch begun; sleep 100"
+        await bash.run({"command": last}, context)
 
 asyncio.run(main())
 (Path(sys.argv[1]) / "begun").touch()
