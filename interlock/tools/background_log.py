@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from attrs import define, field, frozen
+
+from interlock.tools.room import FULL, has_room
 
 MAX_ON_DISK = 64 << 20  # bytes; a server that logs for days must not fill the disk
 NEWEST = 32 << 10  # bytes kept in memory; no more than a pipe holds
@@ -32,9 +36,11 @@ class Log:
 
     path: Path
     max_on_disk: int = MAX_ON_DISK
+    room: Callable[[Path, int], bool] = has_room
     total: int = field(default=0, init=False)
     on_disk: int = field(default=0, init=False)
     problem: str | None = field(default=None, init=False)
+    _full: bool = field(default=False, init=False)
     _newest: bytes = field(default=b"", init=False)
     _file: BinaryIO | None = field(default=None, init=False)
     _lock: threading.Lock = field(factory=threading.Lock, init=False)
@@ -47,15 +53,27 @@ class Log:
             self._save(data[: self.max_on_disk - self.on_disk])
 
     def _save(self, data: bytes) -> None:
-        if not data or self.problem is not None:
+        if not data or self.problem is not None or self._full:
             return
         try:
+            if not self.room(self.path.parent, len(data)):
+                self._full = True
+                self.problem = None if self.on_disk else FULL
+                return
             if self._file is None:
                 self._file = _private(self.path)
             self._file.write(data)
             self.on_disk += len(data)
         except OSError as error:
             self.problem = error.strerror or str(error)
+            self._give_back()
+
+    def _give_back(self) -> None:
+        """A part that nobody is told of would only take room. Someone may have the file open."""
+        self.on_disk = 0
+        if self._file is not None:
+            with suppress(OSError):
+                self._file.truncate(0)
 
     def since(self, position: int, most: int) -> News:
         """What was printed since then, at most about `most` bytes of it, the newest."""
@@ -81,7 +99,8 @@ class Log:
         if self.problem is not None:
             return f"; they could not be saved: {self.problem}"
         if on_disk < self.total:
-            return f"; the first {on_disk} bytes of all are in {self.path}, more is not kept"
+            why = f" because {FULL}" if self._full else ""
+            return f"; the first {on_disk} bytes of all are in {self.path}, more is not kept{why}"
         return f"; the whole is in {self.path}"
 
     def unsaved(self, position: int) -> bytes:

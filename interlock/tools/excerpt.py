@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
 from attrs import define, field
+
+from interlock.tools.room import FULL, has_room
 
 # A command that prints without end must not fill the disk either.
 MAX_SAVED = 64 * 1024 * 1024  # characters
@@ -24,6 +28,7 @@ class Excerpt:
 
     limit: int
     save_as: Path | None = None
+    room: Callable[[Path, int], bool] = has_room
     total: int = 0
     _head: list[str] = field(factory=list)
     _head_room: int = 0
@@ -32,6 +37,7 @@ class Excerpt:
     _file: TextIO | None = None
     _saved: int = 0
     _problem: str | None = None
+    _full: bool = False
 
     def __attrs_post_init__(self) -> None:
         self._head_room = self.limit // 2
@@ -63,8 +69,12 @@ class Excerpt:
         return f"{head}\n\n[... {left_out} characters left out here{self._where()} ...]\n\n{tail}"
 
     def close(self) -> None:
-        if self._file is not None:
+        if self._file is None:
+            return
+        try:
             self._file.close()
+        except OSError as error:
+            self._give_up(error)
 
     def _where(self) -> str:
         if self._problem is not None:
@@ -72,7 +82,8 @@ class Excerpt:
         if self._file is None:
             return ""
         if self._saved < self.total:
-            return f"; the first {self._saved} characters of all are in {self.save_as}"
+            why = f", no more because {FULL}" if self._full else ""
+            return f"; the first {self._saved} characters of all are in {self.save_as}{why}"
         return f"; the whole is in {self.save_as}"
 
     def _shorten(self) -> None:
@@ -88,6 +99,9 @@ class Excerpt:
         if self._problem is not None:
             return
         try:
+            if not self.room(self.save_as.parent, self.total):
+                self._problem = FULL
+                return
             self.save_as.parent.mkdir(parents=True, exist_ok=True)
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
             # Output may hold secrets: for the user only.
@@ -99,13 +113,28 @@ class Excerpt:
         self._save("".join(self._head) + "".join(self._tail))
 
     def _save(self, text: str) -> None:
-        if self._file is None or self._problem is not None or self._saved >= MAX_SAVED:
+        stopped = self._problem is not None or self._full or self._saved >= MAX_SAVED
+        if self._file is None or self.save_as is None or stopped:
+            return
+        text = text[: MAX_SAVED - self._saved]
+        if not self.room(self.save_as.parent, len(text)):
+            self._full = True
             return
         try:
-            self._file.write(text[: MAX_SAVED - self._saved])
-            self._saved += min(len(text), MAX_SAVED - self._saved)
+            self._file.write(text)
+            self._saved += len(text)
         except OSError as error:
-            self._problem = error.strerror or str(error)
+            self._give_up(error)
+
+    def _give_up(self, error: OSError) -> None:
+        """A part that nobody is told of would only take room."""
+        assert self._file is not None
+        assert self.save_as is not None
+        self._problem = error.strerror or str(error)
+        with suppress(OSError):
+            self.save_as.unlink()
+        with suppress(OSError):
+            self._file.close()
 
 
 def shortened(text: str, limit: int, save_as: Path | None) -> str:
@@ -115,6 +144,6 @@ def shortened(text: str, limit: int, save_as: Path | None) -> str:
     excerpt = Excerpt(limit, save_as)
     try:
         excerpt.add(text)
-        return excerpt.text()
     finally:
         excerpt.close()
+    return excerpt.text()

@@ -8,6 +8,7 @@ or a cancellation ends the whole tree.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import shutil
@@ -21,6 +22,7 @@ from attrs import define, field, frozen
 
 from interlock import children
 from interlock.tools import processes
+from interlock.tools.room import FULL, has_room
 from interlock.tools.screen import Screen
 from interlock.tools.seams import Confinement
 from interlock.tools.shell_state import MOST_REPORTED, Report, wrapped
@@ -31,6 +33,7 @@ _DRAIN = """
 exec 3<&0
 (trap '' XFSZ; (ulimit -f 32768; exec cat); exec cat >/dev/null) <&3 3<&- &
 """
+_MOST_LATER = 16 << 20  # bytes, as above
 _LAST_WORDS_S = 0.25  # after the shell's end, for output that is on its way
 # One wake-up for each so many bytes: at 64 KiB, as a pipe has by default, a flood costs twice
 # the time. The kernel takes the memory only while it is full.
@@ -230,6 +233,8 @@ class Command:
     async def _hand_over(self) -> Path | None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
+            if not has_room(self.later.parent, _MOST_LATER):
+                raise OSError(errno.ENOSPC, FULL)
             self.later.parent.mkdir(parents=True, exist_ok=True)
             file = os.open(self.later, flags, 0o600)
         except OSError:
