@@ -13,6 +13,7 @@ from attrs import evolve, frozen
 
 from interlock.permissions.decision import Question
 from interlock.tools.calls import Call, Round
+from interlock.tools.contained import contained
 from interlock.tools.heartbeat import Heartbeat
 from interlock.tools.lifecycle import Began, CallState, Judged
 from interlock.tools.paths import BadPath, PathMoved
@@ -83,9 +84,10 @@ class Performer:
         """Ask hooks and permissions; a call that is not permitted is over then."""
         before, result = Before(), None
         try:
-            before = await self._asked_hooks(round_, call)
-            question = self._question(call, context)
-            decision = await self.permissions.settle(question, before.said)
+            with contained():
+                before = await self._asked_hooks(round_, call)
+                question = self._question(call, context)
+                decision = await self.permissions.settle(question, before.said)
             context.granted = frozenset((*question.reads, *question.writes))
         except Exception as problem:
             output = failure(call.use.name, problem)
@@ -165,7 +167,7 @@ class Performer:
             self.show(ToolStarted(call.use))
             self.heartbeat.begin(call.use)
             try:
-                with anyio.move_on_after(tool.time_limit):
+                with anyio.move_on_after(tool.time_limit), contained():
                     return await tool.run(call.arguments, context)
             except Exception as problem:
                 return failure(call.use.name, problem)
@@ -195,7 +197,8 @@ class Performer:
             return result
         try:
             use = evolve(call.use, input=call.arguments)
-            after = await self.hooks.after(use, result, round_.context)
+            with contained():
+                after = await self.hooks.after(use, result, round_.context)
         except Exception as problem:  # the tool has run: its result stands
             after = After(feedback=f"(A hook failed after this call: {problem})")
         round_.hook_stopped = round_.hook_stopped or after.stop

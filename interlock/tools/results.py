@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 from interlock.quiet import Quiet
+from interlock.tools.contained import Escaped
 from interlock.tools.excerpt import shortened
 from interlock.tools.paths import BadPath, PathMoved
 from interlock.tools.schema import BadInput
@@ -45,10 +46,16 @@ def failure(name: str, problem: Exception) -> Output:
         problem = problem.exceptions[0]
     if isinstance(problem, ToolError | BadPath | PathMoved | BadInput):
         return Output(str(problem), is_error=True)
-    if isinstance(problem, OSError):
-        return Output(f"{name} failed: {problem}.", is_error=True)
+    said = str(problem)
+    if isinstance(problem, OSError) and said:
+        return Output(f"{name} failed: {said}.", is_error=True)
     _log.warning("tool failed", tool=name, exc_info=problem)
-    return Output(f"{name} failed: {type(problem).__name__}: {problem}", is_error=True)
+    if isinstance(problem, Escaped):
+        return Output(f"{name} failed: {said}.", is_error=True)
+    kind = type(problem).__name__
+    return Output(
+        f"{name} failed: {kind}: {said}" if said else f"{name} failed: {kind}.", is_error=True
+    )
 
 
 def file_name(call_id: str) -> str:
