@@ -160,6 +160,5 @@ def _from_its_folder(rule: StandingRule, cwd: Path) -> str:
     inner = path.removeprefix("./")
     from_top = inner != path or "/" in inner.rstrip("/")
     below = inner.lstrip("/") if from_top else f"**/{inner}"
-    # No brace can be quoted in a pattern: any one letter stands for it.
-    quoted = re.sub(r"[*?[]", r"[\g<0>]", str(folder)).translate({ord("{"): "?", ord("}"): "?"})
+    quoted = re.sub(r"[*?[{},\\]", r"\\\g<0>", str(folder))
     return f"{parsed.tool}(/{quoted}/{below})"

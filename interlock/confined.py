@@ -16,7 +16,7 @@ from interlock.permissions.paths import covers, relative
 from interlock.permissions.rules import READERS, WRITERS
 from interlock.sandbox import Mode, Policy, protected, secrets
 
-_WILD = frozenset("*?[{")
+_WILD = frozenset("*?[{\\")
 _MOST_LOOKED_AT = 1_000_000  # files and folders, for each command anew; some seconds
 
 

@@ -1,22 +1,31 @@
-"""Path patterns as .gitignore knows them: `**`, `*`, `?`, `[a-z]`, `{a,b}`.
+r"""Path patterns as .gitignore knows them: `**`, `*`, `?`, `[a-z]`, `[^a]`, `\*`; and `{a,b}`.
 
 Matched part by part, never by one regular expression over the whole path: a pattern comes from
-a model or a settings file, and nested stars would let it run for hours.
+a model or a settings file, and nested stars would let it run for hours. What one part means is
+in `names.py`.
 """
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from functools import lru_cache
 
 from attrs import frozen
 
+from interlock.permissions.names import BadPattern, of_name
+
+__all__ = ("BadPattern", "Glob", "compiled", "expanded", "literally")
+
 MAX_ALTERNATIVES = 64  # of braces, multiplied out
 
 
-class BadPattern(ValueError):
-    """A pattern that means nothing."""
+# Innermost braces with a comma in them; what a backslash stands before means itself.
+_BRACES = re.compile(
+    r"(?P<before>(?:\\.|[^\\])*?)"
+    r"\{(?P<choices>(?:\\.|[^\\{},])*(?:,(?:\\.|[^\\{},])*)+)\}(?P<after>.*)",
+    re.DOTALL,
+)
+_LETTER = re.compile(r"\\.|.", re.DOTALL)
 
 
 @frozen
@@ -41,6 +50,7 @@ def compiled(pattern: str, ignore_case: bool = False) -> Glob:
 
 
 def _compiled(pattern: str, flags: int) -> tuple[re.Pattern[str] | None, ...]:
+    pattern = "".join("/" if each == r"\/" else each for each in _LETTER.findall(pattern))
     anchored = "/" in pattern.rstrip("/")
     parts = [part for part in pattern.split("/") if part not in ("", ".")]
     if not parts:
@@ -52,11 +62,11 @@ def _compiled(pattern: str, flags: int) -> tuple[re.Pattern[str] | None, ...]:
     found: list[re.Pattern[str] | None] = []
     for part in parts:
         if part != "**":
-            found.append(re.compile(fnmatch.translate(part.replace("**", "*")), flags))
+            found.append(re.compile(of_name(part), flags))
         elif not found or found[-1] is not None:
             found.append(None)
     if found[-1] is None:  # `a/**` means what is in a, not a itself
-        found.append(re.compile(""))
+        found.append(re.compile("(?s:.*)"))
     return tuple(found)
 
 
@@ -71,7 +81,7 @@ def _walk(pattern: tuple[re.Pattern[str] | None, ...], parts: tuple[str, ...]) -
             step = pattern[at]
             if step is None:
                 following.add(at)
-            elif step.match(part):
+            elif step.fullmatch(part):
                 following.add(at + 1)
         positions = _past_stars(pattern, following)
     return len(pattern) in positions
@@ -90,12 +100,29 @@ def expanded(pattern: str) -> tuple[str, ...]:
     waiting = [pattern]
     while waiting:
         one = waiting.pop()
-        braces = re.search(r"\{([^{}]*,[^{}]*)\}", one)
+        braces = _BRACES.fullmatch(one)
         if braces is None:
             done.append(one)
         else:
-            for choice in braces[1].split(","):
-                waiting.append(one[: braces.start()] + choice + one[braces.end() :])
+            for choice in _choices(braces["choices"]):
+                waiting.append(braces["before"] + choice + braces["after"])
         if len(done) + len(waiting) > MAX_ALTERNATIVES:
             raise BadPattern(f"the braces of {pattern!r} stand for too many patterns")
     return tuple(dict.fromkeys(reversed(done)))
+
+
+def _choices(text: str) -> list[str]:
+    found = [""]
+    for letter in _LETTER.findall(text):
+        if letter == ",":
+            found.append("")
+        else:
+            found[-1] += letter
+    return found
+
+
+def literally(pattern: str) -> str | None:
+    """The pattern with its brackets meant as such: folders are called `[id]`, too. None if it
+    has none."""
+    meant = "".join(r"\[" if each == "[" else each for each in _LETTER.findall(pattern))
+    return None if meant == pattern else meant

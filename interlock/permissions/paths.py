@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from interlock.permissions.globs import compiled
+from interlock.permissions.globs import compiled, literally
 
 _IGNORES_CASE = sys.platform in ("darwin", "win32")
 
@@ -21,10 +21,14 @@ _GUARDED = frozenset(
 
 
 def covers(specifier: str, path: Path, root: Path, either: bool = False) -> bool:
-    """Whether a path pattern covers a path. `either`: read a leading `/` in both ways."""
+    """Whether a path pattern covers a path. `either`: read in both ways what could be meant in
+    two, a leading `/` and brackets, which are a part of some names."""
     readings = [relative(specifier)]
     if either and specifier.startswith("/") and not specifier.startswith("//"):
         readings.append((specifier, Path("/")))
+    if either:
+        plain = [(literally(pattern), anchor) for pattern, anchor in readings]
+        readings += [(pattern, anchor) for pattern, anchor in plain if pattern is not None]
     for pattern, anchor in readings:
         top = anchor or root
         for base in dict.fromkeys((top, Path(top).resolve())):

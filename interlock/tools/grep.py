@@ -20,6 +20,7 @@ _MAX_FILES = 100_000  # put in order by their time
 _MAX_SHOWN = 5_000  # with head_limit 0 or a very high one; the executor caps the characters
 _MAX_COLUMNS = 500  # bytes of a line; minified files have lines of megabytes
 _NUMBER = re.compile(rb"(\d+)([:-])(.*)", re.DOTALL)
+_OTHERWISE = frozenset("[]{}\\")
 _FLAGS = {"-A": "--after-context", "-B": "--before-context", "-C": "--context"}
 
 
@@ -193,7 +194,8 @@ def _prefilter(glob: str) -> list[str]:
     if glob.startswith("!"):
         return []
     names = [one.rstrip("/").rpartition("/")[2] for one in expanded(glob)]
-    if any(not name or "**" in name for name in names):
+    # What ripgrep might take otherwise than we do is not left to it.
+    if any(not name or "**" in name or _OTHERWISE & set(name) for name in names):
         return []
     return [*(f"--type-add=interlock:{name}" for name in names), "--type=interlock"]
 

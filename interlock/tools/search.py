@@ -18,7 +18,7 @@ import anyio
 from attrs import define, field, frozen
 
 from interlock import children
-from interlock.permissions.globs import BadPattern, Glob, compiled
+from interlock.permissions.globs import BadPattern, Glob, compiled, literally
 from interlock.tools.tool import ToolError
 
 TIME_LIMIT_S = 20.0  # a search that takes longer is better narrowed
@@ -56,8 +56,12 @@ def find_rg() -> str:
 
 
 def pattern(text: str) -> Glob:
+    """The pattern of a search; brackets stand for what they hold, and for themselves too."""
     try:
-        return compiled(text)
+        meant, plain = compiled(text), literally(text)
+        if plain is None:
+            return meant
+        return Glob((*meant.alternatives, *compiled(plain).alternatives))
     except BadPattern as error:
         raise ToolError(f"{error}.") from error
 

@@ -10,6 +10,8 @@ import pytest
 from interlock.configuration import Flags, Source
 from interlock.errors import ConfigurationError
 from interlock.options import GivenRule, Options
+from interlock.permissions import Rules
+from interlock.permissions.paths import covers
 from tests.configuration.places import ALL, Place
 
 
@@ -57,7 +59,7 @@ def test_an_allow_rule_of_such_a_file_allows_nothing_below_that_it_did_not_name(
 
 
 def test_letters_of_a_folder_that_mean_something_in_patterns_are_quoted(place: Place) -> None:
-    project = place.user / "a[1]*"
+    project = place.user / "a[1]*{b,c}\\"
     below = project / "b"
     (project / ".git").mkdir(parents=True)
     below.mkdir()
@@ -65,7 +67,12 @@ def test_letters_of_a_folder_that_mean_something_in_patterns_are_quoted(place: P
         project / ".claude" / "settings.json", {"permissions": {"allow": ["Edit(src/**)"]}}
     )
 
-    assert rules(place, below) == [("allow", f"Edit(/{place.user}/a[[]1][*]/src/**)")]
+    ((_, rule),) = rules(place, below)
+
+    assert rule == f"Edit(/{place.user}/a\\[1]\\*\\{{b\\,c\\}}\\\\/src/**)"
+    (parsed,) = Rules.parse(allow=[rule]).allow
+    assert parsed.specifier is not None
+    assert covers(parsed.specifier, project / "src" / "x.py", below)
 
 
 @pytest.mark.parametrize("rule", ["Bash(rm", "Read(a), Edit(b)", "(x)", "Read([)", "Edit(../x)"])

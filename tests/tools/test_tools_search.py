@@ -244,6 +244,53 @@ async def test_a_pattern_may_begin_outside_and_is_judged_there(place: Place) -> 
     assert "leaves its folder" in await place.refused("Glob", pattern="sub/../../*")
 
 
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("app/[id]/page.tsx", ["app/[id]/page.tsx", "app/i/page.tsx"]),
+        (r"app/\[id\]/page.tsx", ["app/[id]/page.tsx"]),
+        ("app/[[]id]/page.tsx", ["app/[id]/page.tsx"]),
+        (r"app/\[id\]/*", ["app/[id]/page.tsx"]),
+        ("{folder}/app/[id]/page.tsx", ["app/[id]/page.tsx", "app/i/page.tsx"]),
+        (r"{folder}/app/\[id\]/page.tsx", ["app/[id]/page.tsx"]),
+        ("[^b]x", ["cx"]),
+        ("[!b]x", ["cx"]),
+        (r"a\ b", ["a b"]),
+    ],
+)
+async def test_brackets_and_backslashes_mean_what_they_mean_in_gitignore_or_themselves(
+    place: Place, pattern: str, found: list[str]
+) -> None:
+    for name in ("app/[id]/page.tsx", "app/i/page.tsx", "bx", "cx", "a b"):
+        place.put(name, "sought\n")
+    pattern = pattern.replace("{folder}", str(place.folder))
+
+    globbed = await place.said("Glob", pattern=pattern)
+    grepped = await place.said(
+        "Grep", pattern="sought", glob=pattern.removeprefix(f"{place.folder}")
+    )
+
+    assert sorted(globbed.split("\n")) == found
+    assert sorted(grepped.split("\n")) == found
+
+
+async def test_a_link_to_a_folder_is_followed_where_the_pattern_names_it(place: Place) -> None:
+    outside = place.folder.parent / "outside"
+    (outside / "in").mkdir(parents=True)
+    (outside / "in" / "o.txt").write_text("flag\n")
+    (place.folder / "link").symlink_to(outside)
+    real = str(outside / "in" / "o.txt")
+
+    for pattern in ("link/**", "./link/in/*", "link/in/o.txt", "link/*/o.txt"):
+        assert await place.said("Glob", pattern=pattern) == real
+    assert await place.said("Glob", path="link", pattern="in/*") == real
+    assert await place.said("Grep", path="link", pattern="flag") == real
+    assert await place.said("Glob", pattern="*/in/*") == "No files found."
+    judged = place.tools["Glob"].touches({"pattern": "link/in/*"}, place.folder)
+    assert judged.reads == (outside,)
+    assert judged.named == (place.folder / "link",)
+
+
 async def test_braces_without_end_are_refused(place: Place) -> None:
     assert "too many" in await place.refused("Glob", pattern="{a,b}" * 20)
 
