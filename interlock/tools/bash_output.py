@@ -91,7 +91,7 @@ async def _matching(
             ended = await search.Search(
                 arguments=[search.find_rg(), *_FILTER, "-e", pattern, "-"],
                 folder=Path("/"),
-                end_of_record=b"\n",
+                records=search.ending_in(b"\n"),
                 take=kept.line,
                 time_limit=_FILTER_LIMIT_S,
                 stdin=read_end,

@@ -65,7 +65,7 @@ class Glob(Tool):
         ended = await search.Search(
             arguments=[search.find_rg(), "--files", "--null", *search.COMMON, "./"],
             folder=folder,
-            end_of_record=b"\0",
+            records=search.ending_in(b"\0"),
             take=take,
             progress=lambda: context.progress(f"{len(found)} found so far\n"),
         ).run()

@@ -10,7 +10,7 @@ import anyio.to_thread
 from attrs import define, field
 
 from interlock.permissions.globs import Glob, expanded
-from interlock.tools import search
+from interlock.tools import line_ends, search
 from interlock.tools.paths import absolute, near, resolved, shown
 from interlock.tools.tool import Arguments, Output, Tool, ToolContext, ToolError, Touches
 
@@ -20,6 +20,7 @@ _MAX_FILES = 100_000  # put in order by their time
 _MAX_SHOWN = 5_000  # with head_limit 0 or a very high one; the executor caps the characters
 _MAX_COLUMNS = 500  # bytes of a line; minified files have lines of megabytes
 _NUMBER = re.compile(rb"(\d+)([:-])(.*)", re.DOTALL)
+_NOTE = re.compile(rb"(\./.*?):( (?:binary file matches|WARNING: ).*)", re.DOTALL)
 _OTHERWISE = frozenset("[]{}\\")
 _FLAGS = {"-A": "--after-context", "-B": "--before-context", "-C": "--context"}
 
@@ -29,7 +30,7 @@ class Grep(Tool):
     description = (
         "Searches what files hold, with ripgrep. `pattern` is a regular expression of Rust's"
         " kind: braces and brackets meant literally need a backslash. What .gitignore leaves out"
-        " and binary files are not searched; hidden files are.\n"
+        " and binary files are not searched; hidden files are. CRLF line ends count as LF.\n"
         "- `path`: the file or folder to search, by default the working folder. `glob` keeps to"
         " files like `*.py` or `src/**/*.{ts,tsx}`, `type` to a kind like `py`, `js`, `rust`.\n"
         "- `output_mode`: `files_with_matches` (default; newest first), `content` (the lines; with"
@@ -87,8 +88,7 @@ class Grep(Tool):
 
     async def run(self, arguments: Arguments, context: ToolContext) -> Output:
         target = context.path(arguments.get("path") or ".")
-        if not target.exists():
-            raise ToolError(f"{target} does not exist.{near(target)}")
+        _require_searchable(target)
         for name in ("pattern", "glob", "type"):
             if "\0" in arguments.get(name, ""):
                 raise ToolError(f"`{name}` cannot hold a NUL character.")
@@ -144,11 +144,22 @@ class Grep(Tool):
                 inside,
             ],
             folder=folder,
-            end_of_record=b"\0" if mode == "files_with_matches" else b"\n",
+            records=search.ending_in(b"\0")
+            if mode == "files_with_matches"
+            else search.named_lines,
             take=hits.take,
             progress=lambda: context.progress(f"{hits.found} found so far\n"),
         ).run()
         return hits, ended
+
+
+def _require_searchable(target: Path) -> None:
+    """Ripgrep would wait at a pipe that nobody writes to, and read a device without end."""
+    if target.is_dir() or target.is_file():
+        return
+    if target.exists():
+        raise ToolError(f"{target} is a device, pipe or socket, not a file: it is not searched.")
+    raise ToolError(f"{target} does not exist.{near(target)}")
 
 
 def _bracketed(notes: list[str]) -> list[str]:
@@ -182,8 +193,8 @@ def _options(arguments: Arguments, mode: str) -> list[str]:
         options.append(f"--type={arguments['type']}")
     elif arguments.get("glob"):
         options += _prefilter(arguments["glob"])
-    # `-e`, so that a pattern which looks like a flag is none.
-    return [*options, "-e", arguments["pattern"]]
+    multiline = bool(arguments.get("multiline"))
+    return [*options, *line_ends.options(arguments["pattern"], multiline=multiline)]
 
 
 def _prefilter(glob: str) -> list[str]:
@@ -217,11 +228,15 @@ class _Hits:
     _gap: bool = False
 
     def take(self, record: bytes) -> bool:
-        """A record is a path, and behind a NUL a line or a count; `--` stands between lines."""
+        """A record is a path, and behind a NUL a line or a count; `--` stands between lines,
+        and behind those of a binary file that it is one."""
         path, nul, rest = record.partition(b"\0")
-        if record == b"--" and not nul:
+        if record == b"--":
             self._gap = True
             return True
+        note = None if nul else _NOTE.fullmatch(record)
+        if note is not None:
+            path, rest = note[1], note[2]
         gap, self._gap = self._gap or (self.apart and path not in self._files), False
         if self._name(path) is None:
             return True
@@ -274,7 +289,7 @@ class _Hits:
 def _line(name: str, rest: bytes, numbers: bool) -> str:
     parts = _NUMBER.fullmatch(rest)
     if parts is None:
-        return f"{name}:{rest.decode(errors='replace')}"  # a count
+        return f"{name}:{rest.decode(errors='replace')}"  # a count or a note
     number, mark, text = parts[1].decode(), parts[2].decode(), parts[3]
     place = f"{name}{mark}{number}{mark}" if numbers else f"{name}{mark}"
     return place + text.rstrip(b"\r").decode(errors="replace")

@@ -6,6 +6,7 @@ are never mixed up, and what it says on standard error is kept.
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -31,6 +32,29 @@ COMMON = (
     *("--no-config", "--color=never", "--hidden", "--no-require-git"),
     *("--glob=!.git", "--glob=!.hg", "--glob=!.svn", "--glob=!.jj"),
 )
+
+
+Records = Callable[[bytes], list[bytes]]  # the records in some bytes, and what is left at last
+# Of searches with --null: a name may hold a line end, so a line ends behind its name's NUL only.
+# In between stand gaps, and notes on binary files, which have no NUL.
+_NAMED = re.compile(
+    rb"--\r?\n"
+    rb"|\./[^\0\n]*: (?:binary file matches|WARNING: stopped searching binary file) ?[^\n]*\n"
+    rb"|\./[^\0]*\0[^\n]*\n"
+)
+
+
+def ending_in(end: bytes) -> Records:
+    return lambda data: data.split(end)
+
+
+def named_lines(data: bytes) -> list[bytes]:
+    """Lines behind the path of their file and a NUL; a gap or a note is a line without."""
+    found, at = list[bytes](), 0
+    while match := _NAMED.match(data, at):
+        found.append(match[0].removesuffix(b"\n").removesuffix(b"\r"))
+        at = match.end()
+    return [*found, data[at:]]
 
 
 @frozen(kw_only=True)
@@ -72,7 +96,7 @@ class Search:
 
     arguments: list[str]
     folder: Path
-    end_of_record: bytes
+    records: Records
     take: Callable[[bytes], bool]
     time_limit: float = TIME_LIMIT_S
     stdin: int = subprocess.DEVNULL
@@ -100,7 +124,7 @@ class Search:
 
     async def _pass_on(self, output: IO[bytes]) -> bool:
         while chunk := await children.read(output):
-            *records, self._rest = (self._rest + chunk).split(self.end_of_record)
+            *records, self._rest = self.records(self._rest + chunk)
             self._rest = self._rest[:_MAX_RECORD]
             if not all(self.take(record) for record in records):
                 return False

@@ -307,7 +307,7 @@ async def test_links_to_folders_are_not_followed(place: Place) -> None:
 
 
 async def test_a_search_without_end_is_ended_and_says_that_it_is_not_all(place: Place) -> None:
-    from interlock.tools.search import Search, told
+    from interlock.tools.search import Search, ending_in, told
 
     endless = place.folder.parent / "rg"
     endless.write_text("#!/bin/sh\nprintf 'b.py\\0'\nexec sleep 100\n")
@@ -321,7 +321,7 @@ async def test_a_search_without_end_is_ended_and_says_that_it_is_not_all(place: 
     ended = await Search(
         arguments=[str(endless)],
         folder=place.folder,
-        end_of_record=b"\0",
+        records=ending_in(b"\0"),
         take=take,
         time_limit=0.3,
     ).run()
