@@ -14,7 +14,11 @@ from collections.abc import Iterator
 from attrs import frozen
 
 _MAX_ALIGNED = 2_000  # lines compared one by one to find which kept which line end
+SNIFFED = 8_192  # bytes in which a NUL makes a file binary, as git and others have it
+# UTF-32 first: its mark begins with that of UTF-16.
 _BOMS = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
@@ -47,11 +51,9 @@ class FileText:
 
     @classmethod
     def of(cls, data: bytes) -> FileText:
-        if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-            raise NotText("the file is UTF-32, which cannot be changed here; convert it first")
         bom, encoding = next(((b, e) for b, e in _BOMS if data.startswith(b)), (b"", "utf-8"))
         body = data[len(bom) :]
-        if not bom and b"\0" in body:
+        if not bom and b"\0" in body[:SNIFFED]:
             raise NotText("the file is binary: it holds NUL bytes")
         bad = None
         try:
@@ -90,6 +92,13 @@ class FileText:
         """Whether there are line ends and every one is CRLF."""
         return "\r\n" in self.text and self.text.count("\n") == self.text.count("\r\n")
 
+    def replaced(self, old: str, new: str) -> str:
+        """`text` with `new` for each `old` of the view; each line keeps its end."""
+        if (self.crlf_only or "\r\n" not in self.text) and "\r" not in old + new:
+            end = "\r\n" if self.crlf_only else "\n"  # nearly every file: C does it at once
+            return self.text.replace(old.replace("\n", end), new.replace("\n", end))
+        return self.spliced(list(places(self.view, old)), old, new)
+
     def spliced(self, starts: list[int], old: str, new: str) -> str:
         """`text` with `new` for `old` at these places of the view; each line keeps its end."""
         crlf = _crlf_places(self.text)
@@ -102,6 +111,14 @@ class FileText:
             pieces += [self.text[done:begin], _with_ends(self.text[begin:end], new, around)]
             done = end
         return "".join([*pieces, self.text[done:]])
+
+
+def places(view: str, old: str) -> Iterator[int]:
+    """Where `old` stands, without overlap, in order."""
+    at = view.find(old)
+    while at >= 0:
+        yield at
+        at = view.find(old, at + len(old))
 
 
 def lf(text: str) -> str:

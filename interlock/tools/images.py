@@ -17,6 +17,10 @@ _DIB_HEADS = frozenset({12, 40, 52, 56, 64, 108, 124})  # bytes; a text may begi
 _HEIF = frozenset({b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"})
 
 
+class NoPicture(ToolError):
+    """It begins like a picture and cannot be decoded as one."""
+
+
 def kind_of(begin: bytes) -> str | None:
     """What kind of picture the first bytes say, also where the API does not take it."""
     taken = media_type(begin)
@@ -51,7 +55,7 @@ async def shown(data: bytes, name: str) -> tuple[Text, Media]:
         ask = {"side": BEST_SIDE, "most": MAX_RAW}
         made = await decoded(Decoder.PICTURE, data, ask)
     except (BrokenPicture, Undecodable) as error:
-        raise ToolError(f"{name} looks like a picture but cannot be shown: {error}.") from error
+        raise NoPicture(f"{name} looks like a picture but cannot be shown: {error}.") from error
     facts = made.facts
     sent = data if facts["same"] else made.data
     told = f"{name}: {facts['format']}, {facts['width']} x {facts['height']} pixels"

@@ -16,6 +16,10 @@ MOST_PAGES = 20  # of one call
 _PAGES = re.compile(r"\s*(\d{1,6})\s*(?:(-)\s*(\d{1,6})?\s*)?")
 
 
+class NoPages(ToolError):
+    """It begins like a PDF and cannot be read as one."""
+
+
 @frozen
 class Pages:
     """From `first` to `last`; None: to the end."""
@@ -50,7 +54,7 @@ async def shown(data: bytes, name: str, pages: Pages, room: int) -> tuple[Text |
     try:
         made = await decoded(Decoder.PDF, data, ask)
     except Undecodable as error:
-        raise ToolError(f"{name} is a PDF that cannot be read: {error}.") from error
+        raise NoPages(f"{name} is a PDF that cannot be read: {error}.") from error
     total: int = made.facts["pages"]
     texts: dict[str, str] = made.facts["texts"]
     if not texts:

@@ -13,6 +13,7 @@ import anyio.to_thread
 from attrs import frozen
 
 from interlock.tools import disk, images, notebook_view, pdf, textlines
+from interlock.tools.filetext import SNIFFED, FileText, NotText
 from interlock.tools.paths import absolute, near, resolved
 from interlock.tools.reads import digest
 from interlock.tools.tool import Arguments, Output, Tool, ToolContext, ToolError, Touches
@@ -20,7 +21,6 @@ from phases.world.media import is_pdf
 from phases.world.messages import Json
 
 DEFAULT_LINES = 2_000
-_SNIFF = 8_192  # bytes in which a NUL makes a file binary
 _ROOM_FOR_NOTES = 1_000  # characters below the cap, so that the executor has nothing to cut
 
 
@@ -82,7 +82,18 @@ class Read(Tool):
         found = await anyio.to_thread.run_sync(
             partial(_looked_at, path, arguments, context), abandon_on_cancel=True
         )
-        return await _decoded(found, path, arguments, pages, context)
+        try:
+            return await _decoded(found, path, arguments, pages, context)
+        except (images.NoPicture, pdf.NoPages) as problem:
+            text = await anyio.to_thread.run_sync(
+                partial(_as_text, found, path, arguments, context), abandon_on_cancel=True
+            )
+            if text is None or isinstance(found, Output):
+                raise
+            said = (
+                f"it begins like a {found.kind} but is none that can be shown: {problem.__cause__}"
+            )
+            return Output(f"{text}\n({said}; so here is its text)")
 
 
 @frozen
@@ -122,7 +133,7 @@ def _looked_at(path: Path, arguments: Arguments, context: ToolContext) -> Output
     """The lines of a text, or all bytes of what is none. Runs in a thread."""
     try:
         with disk.opened(path) as file:
-            begin = os.read(file, _SNIFF)
+            begin = os.read(file, SNIFFED)
             os.lseek(file, 0, os.SEEK_SET)
             if not begin:
                 context.reads.remember(path, digest(b""))
@@ -133,21 +144,31 @@ def _looked_at(path: Path, arguments: Arguments, context: ToolContext) -> Output
             if arguments.get("pages") is not None:
                 raise ToolError(f"{path} is no PDF, so it has no pages: use offset and limit.")
             _refuse_binary(path, begin)
-            told = textlines.lines(
-                path,
-                file,
-                begin,
-                offset=arguments.get("offset", 1),
-                limit=arguments.get("limit", DEFAULT_LINES),
-                context=context,
-            )
-            return Output(told)
+            return Output(_lines(path, file, begin, arguments, context))
     except FileNotFoundError as error:
         raise ToolError(f"{path} does not exist.{near(path)}") from error
     except NotADirectoryError as error:
         raise ToolError(f"{path} does not exist: a part of the path is a file.") from error
     except disk.NotAFile as error:
         raise ToolError(f"{error}. Read shows files; use Glob or `ls` for folders.") from error
+
+
+def _lines(path: Path, file: int, begin: bytes, arguments: Arguments, context: ToolContext) -> str:
+    offset, limit = arguments.get("offset", 1), arguments.get("limit", DEFAULT_LINES)
+    return textlines.lines(path, file, begin, offset=offset, limit=limit, context=context)
+
+
+def _as_text(
+    found: Output | _Bytes, path: Path, arguments: Arguments, context: ToolContext
+) -> str | None:
+    """The lines of a text that begins like something else; None if it is no text either."""
+    try:
+        if isinstance(found, Output) or FileText.of(found.data).bad_byte is not None:
+            return None
+    except NotText:
+        return None
+    with disk.opened(path) as file:
+        return _lines(path, file, found.data[:SNIFFED], arguments, context)
 
 
 def _other_than_text(path: Path, file: int, begin: bytes) -> _Bytes | None:

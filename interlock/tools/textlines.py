@@ -152,6 +152,7 @@ class Decoder:
     _decoder: codecs.IncrementalDecoder
     passed: int = 0  # bytes of the file before what comes next
     bad: BadByte | None = None
+    nul: bool = False  # there is one, which shows as nothing
 
     @classmethod
     def for_file(cls, begin: bytes) -> Decoder:
@@ -172,6 +173,7 @@ class Decoder:
             self._decoder.errors = "replace"
             text = self._decoder.decode(chunk, final=not chunk)
         self.passed += len(chunk)
+        self.nul = self.nul or "\0" in text
         return text
 
     def notes(self) -> list[str]:
@@ -180,6 +182,8 @@ class Decoder:
             found.append(f"the file is {self.encoding.upper()}")
         elif self.bom:
             found.append("the file begins with a UTF-8 byte order mark")
+        if self.nul:
+            found.append("the file holds NUL characters, which cannot be seen")
         if self.bad is not None:
             found.append(
                 f"the file is not valid {self.encoding.upper()}: first at {self.bad}; such bytes"

@@ -9,6 +9,8 @@ from interlock.tools.filetext import FileText, NotText, lf
 from interlock.tools.paths import shown
 from interlock.tools.tool import Arguments, ToolContext
 
+_LOST = "; it is UTF-8 now, and nothing of what it held is kept"
+
 
 class Write(FileChange):
     name = "Write"
@@ -44,7 +46,7 @@ class Write(FileChange):
             source = FileText.of(data)
         except NotText as why:  # nothing in it can be kept
             after = FileText(text="").bytes(content)
-            return Change(before=data, after=after, said=f"Replaced {told}; before, {why}")
+            return Change(before=data, after=after, said=f"Replaced {told}{_LOST}: {why}")
         require_letters(source, content, name="content")
         after, kept = _encoded(source, content)
         return Change(

@@ -82,8 +82,8 @@ async def test_a_page_without_text_among_others_is_named(place: Place) -> None:
 @pytest.mark.parametrize(
     ("data", "pages", "why"),
     [
-        pytest.param(b"%PDF-1.4 not really a document\n", None, "cannot be read", id="one line"),
-        pytest.param(pdf(LONG)[:200], None, "cannot be read", id="cut"),
+        pytest.param(b"%PDF-1.4 no document\n\xff", None, "cannot be read", id="one line"),
+        pytest.param(pdf(LONG)[:200] + b"\xff", None, "cannot be read", id="cut"),
         pytest.param(locked(pdf(LONG), "secret"), None, "needs a password", id="locked"),
         pytest.param(pdf(LONG), "7", "has 1 pages; there is none from 7 on", id="beyond"),
         pytest.param(pdf(LONG), "x-y", '"1-5"', id="no number"),

@@ -13,6 +13,7 @@ import anyio.to_thread
 import pytest
 
 from interlock.tools import Output, disk
+from interlock.tools.reads import digest
 from phases.world.messages import Media, Text
 from tests.tools.places import Place, until
 
@@ -193,7 +194,7 @@ async def test_a_text_that_is_called_a_picture_is_text(place: Place) -> None:
         pytest.param(png(3, 3).replace(b"IDAT", b"IDAT\1", 1), "cannot be shown", id="damaged"),
         pytest.param(b"\x89PNG\r\n\x1a\n" + b"\1" * (4 << 20), "cannot be shown", id="junk"),
         pytest.param(b"\xff\xd8\xff\xe0 no picture", "cannot be shown", id="jpeg"),
-        pytest.param(b"GIF89a", "cannot be shown", id="gif"),
+        pytest.param(b"GIF89a\0", "cannot be shown", id="gif"),
     ],
 )
 async def test_a_picture_the_api_would_refuse_never_gets_into_the_history(
@@ -291,3 +292,40 @@ async def test_a_read_that_is_cancelled_leaves_its_thread_soon(place: Place) -> 
 
     assert scope.cancelled_caught
     await until(lambda: limiter.borrowed_tokens == 0)
+
+
+@pytest.mark.parametrize(
+    ("begin", "kind"), [("GIF89a", "picture"), ("%PDF-1.4", "pdf"), ("%PDF", "pdf")]
+)
+async def test_a_text_that_begins_like_something_else_is_shown_as_text(
+    place: Place, begin: str, kind: str
+) -> None:
+    place.put("notes.txt", f"{begin} is how such a file begins\ntwo\nthree\n")
+
+    said = await place.said("Read", file_path="notes.txt")
+    last = await place.said("Read", file_path="notes.txt", offset=3)
+
+    assert said.startswith(f"1\t{begin} is how such a file begins\n2\ttwo\n3\tthree\n")
+    assert f"begins like a {kind} but is none that can be shown" in said
+    assert last.startswith("3\tthree\n")
+    await place.said("Edit", file_path="notes.txt", old_string="two", new_string="2")
+
+
+@pytest.mark.parametrize(("at", "binary"), [(8_191, True), (8_192, False)])
+async def test_read_and_edit_agree_on_what_is_binary(place: Place, at: int, binary: bool) -> None:
+    """A NUL in the first bytes makes a file binary, as for git; a later one is a letter."""
+    data = b"one\n" + b"x" * (at - 4) + b"\0tail\n"
+    path = place.put("a.txt", b"one\n")
+    await place.said("Read", file_path="a.txt")
+    path.write_bytes(data)
+    edit = {"file_path": "a.txt", "old_string": "one", "new_string": "two"}
+
+    if binary:
+        assert "binary" in await place.refused("Read", file_path="a.txt")
+        place.context.reads.remember(path, digest(data))
+        assert "binary" in await place.refused("Edit", **edit)
+        assert path.read_bytes() == data
+    else:
+        assert "NUL characters" in await place.said("Read", file_path="a.txt")
+        await place.said("Edit", **edit)
+        assert path.read_bytes() == data.replace(b"one", b"two")

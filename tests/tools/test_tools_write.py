@@ -8,6 +8,7 @@ import stat
 
 import pytest
 
+from interlock.tools.reads import digest
 from tests.tools.places import Place
 
 
@@ -114,14 +115,32 @@ async def test_what_read_could_not_show_is_not_written_back_as_damage(
     assert path.read_bytes() == b"caf\xe9\n"
 
 
-async def test_a_utf_32_file_is_not_taken_for_utf_16(place: Place) -> None:
-    path = place.put("a.txt", codecs.BOM_UTF32_LE + "one\n".encode("utf-32-le"))
-    before = path.read_bytes()
-    await place.call("Read", file_path="a.txt")
+@pytest.mark.parametrize("order", ["le", "be"])
+async def test_a_utf_32_file_stays_one(place: Place, order: str) -> None:
+    mark = codecs.BOM_UTF32_LE if order == "le" else codecs.BOM_UTF32_BE
+    path = place.put("a.txt", mark + "one\r\ntwo\r\n".encode(f"utf-32-{order}"))
+    await place.said("Read", file_path="a.txt")
 
     await place.refused("Edit", file_path="a.txt", old_string="\0", new_string="")
+    await place.said("Edit", file_path="a.txt", old_string="one", new_string="é")
+    assert path.read_bytes() == mark + "é\r\ntwo\r\n".encode(f"utf-32-{order}")
 
-    assert path.read_bytes() == before
+    said = await place.said("Write", file_path="a.txt", content="𝄞\ntwo\n")
+    assert f"its encoding utf-32-{order} kept" in said
+    assert path.read_bytes() == mark + "𝄞\r\ntwo\r\n".encode(f"utf-32-{order}")
+
+
+async def test_what_is_no_text_is_replaced_and_that_is_said(place: Place) -> None:
+    data = codecs.BOM_UTF32_LE + b"\xff\xff\xff\xff"
+    path = place.put("a.txt", data)
+    place.context.reads.remember(path, digest(data))
+
+    said = await place.said("Write", file_path="a.txt", content="one\n")
+
+    assert (
+        "it is UTF-8 now, and nothing of what it held is kept: the file begins as utf-32" in said
+    )
+    assert path.read_bytes() == b"one\n"
 
 
 async def test_a_dangling_link_makes_its_target_and_stays_a_link(place: Place) -> None:
