@@ -69,23 +69,28 @@ class FileChange(Tool):
 
     async def preview(self, arguments: Arguments, context: ToolContext) -> str:
         path = context.path(arguments[self.path_argument])
-        change = await anyio.to_thread.run_sync(self._planned, path, arguments, context)
+        change = await self._worked_out(path, arguments, context)
         context.reads.show(context.call_id, change.before)
         found = change.diff(shown(path, context.cwd), FOR_PERSON)
         return found or f"({change.said}: no line changes)"
 
     async def run(self, arguments: Arguments, context: ToolContext) -> Output:
         path = context.path(arguments[self.path_argument])
+        change = await self._worked_out(path, arguments, context)
         # Not abandoned on cancel: a write is seen to its end, then the interrupt counts.
-        return await anyio.to_thread.run_sync(partial(self._made, path, arguments, context))
+        return await anyio.to_thread.run_sync(partial(self._made, path, change, context))
+
+    async def _worked_out(self, path: Path, arguments: Arguments, context: ToolContext) -> Change:
+        """Nothing is written yet: an interrupt leaves the thread behind."""
+        planned = partial(self._planned, path, arguments, context)
+        return await anyio.to_thread.run_sync(planned, abandon_on_cancel=True)
 
     def _planned(self, path: Path, arguments: Arguments, context: ToolContext) -> Change:
         with _told(path):
             return self.plan(path, arguments, context)
 
-    def _made(self, path: Path, arguments: Arguments, context: ToolContext) -> Output:
+    def _made(self, path: Path, change: Change, context: ToolContext) -> Output:
         with _told(path):
-            change = self.plan(path, arguments, context)
             context.reads.require_shown(path, context.call_id, change.before)
             if change.after == change.before:
                 return Output(f"{shown(path, context.cwd)} holds just that; nothing was written.")

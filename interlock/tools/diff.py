@@ -67,13 +67,13 @@ def _window(before: str, after: str) -> _Window:
     start = _line_start(before, begin, _AROUND)
     cut = _after_lines(before, len(before) - same_end, _AROUND + 1)
     tail = len(before) - cut
-    old = _split(before[start:cut])
-    new = _split(after[start : len(after) - tail])
+    old, more_old = _first_lines(before[start:cut])
+    new, more_new = _first_lines(after[start : len(after) - tail])
     return _Window(
-        before=old[:_MAX_COMPARED],
-        after=new[:_MAX_COMPARED],
+        before=old,
+        after=new,
         first=before.count("\n", 0, start),
-        cut=max(len(old), len(new)) > _MAX_COMPARED,
+        cut=more_old or more_new,
     )
 
 
@@ -121,11 +121,14 @@ def _after_lines(text: str, at: int, lines: int) -> int:
     return at
 
 
-def _split(text: str) -> list[str]:
-    """Lines as editors count them: str.splitlines also cuts at form feeds and U+2028."""
-    lines = [f"{line}\n" for line in text.split("\n")]
-    last = lines.pop()[:-1]
-    return [*lines, last] if last else lines
+def _first_lines(text: str) -> tuple[list[str], bool]:
+    """The lines that are compared, as editors count them (str.splitlines also cuts at form feeds
+    and U+2028), and whether there are more: a large file is millions of them."""
+    *whole, rest = text.split("\n", _MAX_COMPARED)
+    lines = [f"{line}\n" for line in whole]
+    if len(lines) == _MAX_COMPARED:
+        return lines, rest != ""
+    return [*lines, rest] if rest else lines, False
 
 
 class _Matcher(difflib.SequenceMatcher[str]):

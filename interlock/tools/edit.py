@@ -102,13 +102,13 @@ class Replacement:
     def applied(self, source: FileText) -> Edited:
         require_letters(source, self.new, self.old)
         view = source.view
-        found = matching.places(view, self.old)
-        if not found:
+        count = view.count(self.old)
+        if not count:
             raise NotFound(matching.why_missing(view, self.old))
-        if len(found) > 1 and not self.everywhere:
-            raise ToolError(matching.too_many(view, found))
-        text = source.spliced(found, self.old, self.new)
-        return Edited(source=evolve(source, text=text), count=len(found))
+        if count > 1 and not self.everywhere:
+            raise ToolError(matching.too_many(view, self.old, count))
+        text = source.replaced(self.old, self.new)
+        return Edited(source=evolve(source, text=text), count=count)
 
 
 def notebook_hint(path: Path) -> str:

@@ -13,6 +13,9 @@ import unicodedata
 from collections.abc import Callable
 from itertools import islice
 
+from interlock.tools.filetext import places
+
+_MAX_COMPARED = 4 << 20  # characters of a file in which lines like the wanted ones are sought
 _MAX_LINES = 5_000  # of a file, looked at for the closest lines
 _MAX_LINE = 400  # characters of a line, compared
 _SHOWN = 12  # lines of the closest place
@@ -28,25 +31,15 @@ _LOOKS = str.maketrans(
 )
 
 
-def places(view: str, old: str) -> list[int]:
-    """Where `old` stands, without overlap, in order."""
-    found: list[int] = []
-    at = view.find(old)
-    while at >= 0:
-        found.append(at)
-        at = view.find(old, at + len(old))
-    return found
-
-
-def too_many(view: str, found: list[int]) -> str:
+def too_many(view: str, old: str, count: int) -> str:
     numbers, line, done = [], 1, 0
-    for at in found[:10]:
+    for at in islice(places(view, old), 10):
         line += view.count("\n", done, at)
         done = at
         numbers.append(str(line))
-    more = ", ..." if len(found) > 10 else ""
+    more = ", ..." if count > 10 else ""
     return (
-        f"old_string stands {len(found)} times in the file, at lines {', '.join(numbers)}{more}."
+        f"old_string stands {count} times in the file, at lines {', '.join(numbers)}{more}."
         " Nothing was changed. Add lines around it until it is unique, or set replace_all."
     )
 
@@ -81,6 +74,8 @@ def _slip(view: str, old: str) -> str | None:
 
 def _likeness(view: str, old: str) -> str:
     """Lines that are the same but for what the eye passes over, or else the nearest."""
+    if len(view) > _MAX_COMPARED:
+        return "The file is too large to look for lines like it: find the place with Grep."
     lines, wanted = view.split("\n"), old.split("\n")
     for kind, key in (
         ("white space", _squeezed),

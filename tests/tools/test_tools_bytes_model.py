@@ -15,7 +15,7 @@ from attrs import frozen
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from interlock.tools.filetext import FileText, NotText
+from interlock.tools.filetext import FileText, NotText, lf, places
 from tests.tools.places import Place, real
 
 # Letters that are equal after normalisation and differ in bytes are among them on purpose.
@@ -188,6 +188,17 @@ def test_an_edit_leaves_all_around_it_and_every_kept_line_end(
     old_ends, new_ends = _ends(source.text), _ends(text)
     assert new_ends[:first] == old_ends[:first]
     assert new_ends[len(new_ends) - last :] == old_ends[len(old_ends) - last :]
+
+
+@given(FILES | TEXTS.map(lambda text: lf(text).replace("\n", "\r\n").encode()), TEXTS, TEXTS)
+def test_all_places_at_once_are_all_places_one_by_one(data: bytes, old: str, new: str) -> None:
+    source = FileText.of(data)
+    old, new = lf(old), lf(new)
+    assume(old)
+
+    at_once = source.replaced(old, new)
+
+    assert at_once == source.spliced(list(places(source.view, old)), old, new)
 
 
 @given(TEXTS)
