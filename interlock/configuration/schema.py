@@ -125,6 +125,7 @@ KEYS = (
         shape=shapes.whole_object,
         holds="object",
         adds_up=True,
+        repository="only what tightens it",
         meaning="how commands are shut in",
     ),
     Key(
@@ -150,12 +151,14 @@ KEYS = (
         name="interlock.limits",
         shape=shapes.limits,
         holds="object of numbers",
+        repository="those that bound nothing (see below)",
         meaning="the numbers of `interlock config show`, as `INTERLOCK_<NAME>`",
     ),
     Key(
         name="interlock.features",
         shape=shapes.features,
         holds="object of true and false",
+        repository="all but `snip`, which it may switch off",
         meaning="the switches of `interlock config show`, as `INTERLOCK_<NAME>`",
     ),
 )

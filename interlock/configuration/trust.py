@@ -1,41 +1,59 @@
 """What files of a repository may not say: nobody has read them when it was just cloned.
 
 They may add rules and hooks, and tighten anything: that is what users put into them. They may not
-take over the agent: switch permissions off, choose where requests and keys go, run a program by a
-variable that every program obeys, or open the user's own folders. Such a setting is left out with
-a warning; `--setting-sources user` leaves out the rest of them too.
+take over the agent: switch permissions off, choose where requests and keys go, say anything to us
+by a variable, run a program by one that other programs obey, loosen what bounds a run, or open the
+user's own folders. Such a setting is left out with a warning; `--setting-sources user` leaves out
+the rest of them too.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 from interlock.configuration.origin import Source
 from interlock.configuration.schema import Found
+from interlock.configuration.steering import steers
 from interlock.options import PermissionMode
+from phases.world.messages import Json
 
-# Harmless although the rest of ANTHROPIC_… says where requests go and with which key.
-_MODELS = re.compile(r"ANTHROPIC_(MODEL|SMALL_FAST_MODEL|DEFAULT_[A-Z]+_MODEL)")
-_STEERING = re.compile(
-    r"""
-    ANTHROPIC_.* | AWS_.* | CLAUDE_CONFIG_DIR | CLAUDE_CODE_ENTRYPOINT | INTERLOCK_(HOME|DEBUG)
-    # where requests go, and whose certificates are believed
-    | (HTTPS?|ALL|NO|FTP)_PROXY | SSL_CERT_(FILE|DIR) | (REQUESTS|CURL)_CA_BUNDLE
-    | NODE_EXTRA_CA_CERTS | NODE_TLS_REJECT_UNAUTHORIZED | SSLKEYLOGFILE
-    # which program runs, and what it loads first
-    | PATH | HOME | TMPDIR | XDG_.* | (LD|DYLD)_.* | GCONV_PATH
-    | SHELL | IFS | CDPATH | ENV | BASH_ENV | BASH_FUNC_.* | BASHOPTS | SHELLOPTS | PS[0-4]
-    | PROMPT_COMMAND | ZDOTDIR
-    | PYTHON.* | PIP_.* | UV_.* | NODE_(OPTIONS|PATH) | NPM_CONFIG_.* | PERL.* | RUBY(OPT|LIB)
-    | GEM_.* | CLASSPATH | (JAVA_TOOL|_JAVA|JDK_JAVA)_OPTIONS | LUA_(INIT|PATH|CPATH).*
-    | GO(FLAGS|PROXY|ROOT) | CARGO_.* | RUSTC(_WORKSPACE)?_WRAPPER | (GNU)?MAKEFLAGS | CC | CXX
-    # what other programs start
-    | GIT_.* | SSH_.* | (MAN|SYSTEMD_)?PAGER | LESS(OPEN|CLOSE|EDIT|KEY.*)? | EDITOR | VISUAL
-    | BROWSER | DOCKER_.* | KUBECONFIG
-    """,
-    re.VERBOSE | re.IGNORECASE,
+# What is shown of a conversation, and when it is made smaller: the most that a stranger does with
+# these is to waste room. What bounds a run (tries, waits, the tokens of an answer), gives hooks
+# their say, or forgets for good is the user's. A new limit is so too, until it stands here.
+LIMITS_OF_ANYBODY = frozenset(
+    {
+        "context_window",
+        "window_reserve",
+        "tool_output_cap",
+        "turn_output_cap",
+        "tool_heartbeat_s",
+        "microcompact_keep_turns",
+        "microcompact_least_turns",
+        "microcompact_share",
+        "microcompact_growth",
+        "cache_lifetime_s",
+        "collapse_keep_turns",
+        "collapse_stage_share",
+        "collapse_worth",
+        "collapse_commit_share",
+        "compact_threshold",
+        "summary_reserve",
+        "keepsake_budget",
+        "keepsake_files",
+    }
+)
+# Likewise. Of `snip`, which forgets the user's words too, only the switching off.
+FEATURES_OF_ANYBODY = frozenset(
+    {
+        "output_cap",
+        "reactive_compact",
+        "result_budget",
+        "microcompact",
+        "context_editing",
+        "collapse",
+        "autocompact",
+    }
 )
 _MANAGED_ONLY = frozenset({"allowManagedHooksOnly", "allowManagedPermissionRulesOnly"})
 _MOVES_US = frozenset({"INTERLOCK_HOME", "CLAUDE_CONFIG_DIR"})
@@ -54,7 +72,12 @@ def objection(found: Found, user: Path) -> str | None:
 def _from_repository(found: Found, user: Path) -> str | None:
     match found.key:
         case "env" if steers(found.name):
-            return f"env.{found.name} is not taken from files of a project"
+            words = f"env.{found.name} is not taken from files of a project"
+            return f"{words}; put it into your own settings"
+        case "interlock.limits" if found.name not in LIMITS_OF_ANYBODY:
+            return f"{found.key}.{found.name} is not taken from files of a project"
+        case "interlock.features" if not _harmless(found.name, found.value):
+            return f"{found.key}.{found.name} is not taken from files of a project"
         case "apiKeyHelper":
             return "apiKeyHelper is not run from files of a project"
         case "permissions.defaultMode" if found.value is PermissionMode.BYPASS_PERMISSIONS:
@@ -64,9 +87,8 @@ def _from_repository(found: Found, user: Path) -> str | None:
     return None
 
 
-def steers(name: str) -> bool:
-    """Whether a variable decides what programs do, rather than what they work on."""
-    return _STEERING.fullmatch(name) is not None and _MODELS.fullmatch(name) is None
+def _harmless(feature: str, word: Json) -> bool:
+    return feature in FEATURES_OF_ANYBODY or (feature == "snip" and word == "off")
 
 
 def folder_of(found: Found, user: Path) -> Path:

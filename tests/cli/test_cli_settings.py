@@ -188,7 +188,7 @@ def test_what_is_left_out_is_told_and_the_run_goes_on(shell: Shell) -> None:
     assert (ran.code, ran.out, len(bodies)) == (0, "hi\n", 1)
     assert ran.err.splitlines() == [
         f"{where}:3:18: permissions.defaultMode bypassPermissions {why}",
-        f"{where}:6:11: env.PATH {why}",
+        f"{where}:6:11: env.PATH {why}; put it into your own settings",
     ]
 
 

@@ -24,25 +24,26 @@ def test_of_single_values_the_highest_source_counts(said: set[Source]) -> None:
     with TemporaryDirectory() as root:
         place = made(Path(root))
         for source in said & set(FILES):
-            number = ORDER.index(source)
+            number = 1 + ORDER.index(source)
             place.write(
-                source, {"model": str(source), "interlock": {"limits": {"max_pauses": number}}}
+                source,
+                {"model": str(source), "interlock": {"limits": {"tool_output_cap": number}}},
             )
-        given_json = '{"interlock": {"limits": {"max_pauses": 1}}, "model": "flags"}'
+        given_json = '{"interlock": {"limits": {"tool_output_cap": 2}}, "model": "flags"}'
         flags = Flags(sources=CHOSEN, settings=given_json if Source.FLAGS in said else None)
-        environ = {"ANTHROPIC_MODEL": "environment", "INTERLOCK_MAX_PAUSES": "2"}
+        environ = {"ANTHROPIC_MODEL": "environment", "INTERLOCK_TOOL_OUTPUT_CAP": "3"}
 
         found = place.configured(flags, environ if Source.ENVIRONMENT in said else {})
 
     highest = next((source for source in ORDER if source in said), None)
     model = found.configuration.model
-    number_of = found.configuration.origin_of("INTERLOCK_MAX_PAUSES")
+    number_of = found.configuration.origin_of("INTERLOCK_TOOL_OUTPUT_CAP")
     if highest is None:
         assert (model, number_of.source) == (None, Source.DEFAULT)
     else:
         assert model is not None
         assert (model.value, model.origin.source) == (str(highest), highest)
-        assert found.settings.limits.max_pauses == ORDER.index(highest)
+        assert found.settings.limits.tool_output_cap == 1 + ORDER.index(highest)
         assert number_of.source is highest
 
 

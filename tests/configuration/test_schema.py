@@ -290,5 +290,5 @@ def test_the_example_in_the_documentation_can_be_used(place: Place) -> None:
     found = place.configured()
 
     assert found.configuration.warnings == ()
-    assert found.settings.limits.max_retries == 3
+    assert found.settings.limits.tool_output_cap == 20_000
     assert found.options.environment == {"NODE_ENV": "test"}

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import attrs
 import pytest
 
 from interlock.configuration import Source
-from interlock.configuration.trust import steers
+from interlock.configuration.steering import steers
+from interlock.configuration.trust import FEATURES_OF_ANYBODY, LIMITS_OF_ANYBODY
 from interlock.options import PermissionMode
+from phases.world.limits import Limits
+from phases.world.loop import Features
 from tests.configuration.places import Place
 
 OF_REPOSITORY = pytest.mark.parametrize("source", [Source.PROJECT, Source.LOCAL])
@@ -22,7 +28,19 @@ OF_REPOSITORY = pytest.mark.parametrize("source", [Source.PROJECT, Source.LOCAL]
         *("BASH_FUNC_ls%%", "PROMPT_COMMAND", "PYTHONPATH", "PYTHONSTARTUP", "NODE_OPTIONS"),
         *("PERL5OPT", "RUBYOPT", "JAVA_TOOL_OPTIONS", "GIT_SSH_COMMAND", "GIT_CONFIG_COUNT"),
         *("GIT_EXTERNAL_DIFF", "PAGER", "EDITOR", "RUSTC_WRAPPER", "MAKEFLAGS", "TMPDIR"),
-        *("INTERLOCK_HOME", "INTERLOCK_DEBUG", "CLAUDE_CONFIG_DIR"),
+        *("INTERLOCK_HOME", "INTERLOCK_DEBUG", "CLAUDE_CONFIG_DIR", "INTERLOCK_WEB_ALLOW"),
+        *("INTERLOCK_SANDBOX", "INTERLOCK_MAX_RETRIES", "INTERLOCK_WHAT_IS_YET_TO_COME"),
+        *("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "ANTHROPIC_MODEL", "ANTHROPIC_DEFAULT_OPUS_MODEL"),
+        *("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "RIPGREP_CONFIG_PATH", "PYLINTRC", "MAVEN_OPTS"),
+        *(
+            "FZF_DEFAULT_COMMAND",
+            "GH_PAGER",
+            "KUBE_EDITOR",
+            "SUDO_ASKPASS",
+            "JAVA_HOME",
+            "BROWSER",
+        ),
+        *("LDFLAGS", "DOTNET_STARTUP_HOOKS", "OPENSSL_CONF", "TF_CLI_ARGS", "NPM_CONFIG_PREFIX"),
     ],
 )
 def test_a_variable_that_steers_programs_keys_or_us_is_left_out(
@@ -40,12 +58,92 @@ def test_a_variable_that_steers_programs_keys_or_us_is_left_out(
 
 
 @pytest.mark.parametrize(
-    "name", ["NODE_ENV", "DATABASE_URL", "ANTHROPIC_MODEL", "INTERLOCK_MAX_RETRIES", "CI", "LANG"]
+    "name",
+    [
+        *(
+            "NODE_ENV",
+            "DATABASE_URL",
+            "CI",
+            "LANG",
+            "TZ",
+            "DEBUG",
+            "PORT",
+            "LOG_LEVEL",
+            "TF_VAR_size",
+        ),
+        *(
+            "BASH_DEFAULT_TIMEOUT_MS",
+            "MAX_THINKING_TOKENS",
+            "FORCE_COLOR",
+            "DJANGO_SETTINGS_MODULE",
+        ),
+    ],
 )
 def test_any_other_variable_is_taken(place: Place, name: str) -> None:
     place.write(Source.PROJECT, {"env": {name: "1"}})
 
     assert place.load().env[name].value == "1"
+
+
+@OF_REPOSITORY
+def test_no_host_is_opened_by_a_repository(place: Place, source: Source) -> None:
+    place.write(source, {"env": {"INTERLOCK_WEB_ALLOW": "127.0.0.1:8000"}})
+
+    found = place.configured()
+
+    assert found.settings.web_allow == frozenset()
+    (warning,) = found.configuration.warnings
+    assert warning == (
+        f".claude/{place.path(source).name}:3:26: env.INTERLOCK_WEB_ALLOW is not taken from "
+        "files of a project; put it into your own settings"
+    )
+
+
+@OF_REPOSITORY
+def test_limits_that_bound_a_run_are_not_moved_by_a_repository(
+    place: Place, source: Source
+) -> None:
+    given = {"max_stop_blocks": 0, "max_retries": 1000, "tool_output_cap": 7}
+    place.write(source, {"interlock": {"limits": given}})
+
+    found = place.configured()
+
+    assert found.settings.limits == attrs.evolve(Limits(), tool_output_cap=7)
+    first, second = found.configuration.warnings
+    assert ":4:23: interlock.limits.max_stop_blocks is not taken from files of a project" in first
+    assert "interlock.limits.max_retries " in second
+
+
+@OF_REPOSITORY
+def test_what_the_user_said_is_not_forgotten_at_a_repositorys_wish(
+    place: Place, source: Source
+) -> None:
+    place.write(source, {"interlock": {"features": {"snip": True, "collapse": False}}})
+
+    found = place.configured()
+
+    assert found.settings.features == attrs.evolve(Features(), collapse=False)
+    (warning,) = found.configuration.warnings
+    assert "interlock.features.snip is not taken from files of a project" in warning
+
+
+def test_a_repository_may_keep_it_from_being_forgotten(place: Place) -> None:
+    place.write(Source.USER, {"interlock": {"features": {"snip": True}}})
+    place.write(Source.PROJECT, {"interlock": {"features": {"snip": False}}})
+
+    assert not place.configured().settings.features.snip
+
+
+def test_what_anybody_may_move_is_there() -> None:
+    assert {limit.name for limit in attrs.fields(Limits)} > LIMITS_OF_ANYBODY
+    assert {feature.name for feature in attrs.fields(Features)} > FEATURES_OF_ANYBODY
+
+
+def test_the_documentation_names_what_anybody_may_move() -> None:
+    told = (Path(__file__).parents[2] / "docs" / "settings.md").read_text()
+    said = told.split("## Files of a repository")[1]
+
+    assert [name for name in sorted(LIMITS_OF_ANYBODY) if f"`{name}`" not in said] == []
 
 
 def test_the_users_own_files_may_set_them(place: Place) -> None:
@@ -137,6 +235,8 @@ def test_a_folder_that_is_not_there_is_told(place: Place) -> None:
     assert found.warnings[0].endswith("nowhere is no folder")
 
 
-@pytest.mark.parametrize("name", ["ANTHROPIC_DEFAULT_OPUS_MODEL", "LESSON", "PATHS", "GITHUB_REF"])
+@pytest.mark.parametrize(
+    "name", ["LESSON", "PATHS", "GITHUB_REF", "SRC", "ENVIRONMENT", "DATA_PATH"]
+)
 def test_a_name_that_only_looks_like_one_steers_nothing(name: str) -> None:
     assert not steers(name)
