@@ -1,11 +1,14 @@
 """Reading what a hook printed: the JSON of its answer, checked before any of it is believed.
 
 Unknown keys are passed over; a known one with a value that cannot be is no answer at all, and the
-hook counts as broken. Pure.
+hook counts as broken. So does JSON that is no object, or has a key twice: whoever printed it meant
+something, and nobody can say what. Pure.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +19,8 @@ from interlock.hooks.events import FACTS, Effect, Event
 
 _PERMISSIONS = {"allow": Effect.ALLOW, "ask": Effect.ASK, "deny": Effect.DENY}
 _BEHAVIOURS = {"allow": Effect.ALLOW, "deny": Effect.DENY}
+_BOM = "\ufeff"  # what some shells and editors put in front of a text
+_JSON_LINE = re.compile(r"^[ \t\ufeff]*(?:\[[ \t]*)*\{", re.MULTILINE)
 
 
 class BadAnswer(ValueError):
@@ -39,14 +44,20 @@ def from_stdout(event: Event, stdout: str, *, cut: bool) -> HookAnswer:
 
     What begins with a brace is JSON or broken: half an object must not pass for plain text.
     """
-    text, facts = stdout.strip(), FACTS[event]
+    text, facts = stdout.lstrip(_BOM).strip(), FACTS[event]
     if text.startswith("{"):
         if cut:
             raise BadAnswer("printed more JSON than is read")
         return from_json(event, _loaded(text))
+    if text.startswith("[") and (_JSON_LINE.match(text) or _is_json(text)):
+        raise BadAnswer("printed a list; an answer is one JSON object")
     if facts.plain is Effect.CONTEXT and text:
         return HookAnswer(effect=Effect.CONTEXT, context=text)
-    if facts.guards and any(line.lstrip().startswith("{") for line in text.splitlines()):
+    if _is_json(text):
+        raise BadAnswer(f"printed {text[:40]}; an answer is one JSON object")
+    if facts.guards and "\0" in text:
+        raise BadAnswer("printed text that is not UTF-8")
+    if facts.guards and _JSON_LINE.search(text):
         # A greeting of the shell's profile must not hide a refusal behind it.
         raise BadAnswer("printed other text beside its JSON")
     return HookAnswer()
@@ -109,7 +120,32 @@ def _loaded(text: str) -> Mapping[str, Any]:
     except orjson.JSONDecodeError as error:
         raise BadAnswer(f"printed JSON that cannot be read ({error})") from error
     assert isinstance(raw, dict)  # it begins with a brace
+    _insist_on_single_keys(text)
     return raw
+
+
+def _insist_on_single_keys(text: str) -> None:
+    """Decoders keep the last of two: a block that is followed by an approval would be lost."""
+    try:
+        json.loads(text, object_pairs_hook=_single)
+    except RecursionError as error:
+        raise BadAnswer("printed JSON that is nested too deeply") from error
+
+
+def _single(pairs: list[tuple[str, object]]) -> None:
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            raise BadAnswer(f"gave {key[:40]!r} twice")
+        seen.add(key)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    return True
 
 
 def _text(raw: Mapping[str, Any], key: str) -> str | None:

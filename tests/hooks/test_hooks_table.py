@@ -72,6 +72,10 @@ def entry(row: str, event: Event) -> dict[str, Any]:
         "is over its time limit": "sleep 60",
         "prints half a JSON object": """echo '{"decision": "blo'""",
         "prints text and then JSON": """echo hello; echo '{"decision": "block"}'""",
+        "prints JSON behind a byte order mark": r"""printf '\xef\xbb\xbf{"decision": "block"}'""",
+        'prints a list: `[{"decision": "block"}]`': """echo '[{"decision": "block"}]'""",
+        'prints another JSON value: `"block"`, `true`, `0`': """echo '"block"'""",
+        "says `decision` twice": """echo '{"decision": "block", "decision": "approve"}'""",
         "says a value that cannot be": says(event, decision="perhaps"),
     }
     found: dict[str, Any] = {"command": lines[line], "timeout": 20}

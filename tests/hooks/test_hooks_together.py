@@ -238,3 +238,30 @@ def test_the_head_of_a_refusal_is_never_read_as_consent(reason: str, at: int) ->
 
     with pytest.raises(BadAnswer):
         from_stdout(Event.PRE_TOOL_USE, whole[: min(at, len(whole) - 1)], cut=False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *('[{"decision": "block"}]', "[{", '"block"', "true", "null", "0", "[1]"),
+        '{"decision": "block", "decision": "approve"}',
+        '{"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecision": "allow"}}',
+        '{"reason": "a", "reas\\u006fn": "b"}',
+        'hello\n[{"decision": "block"}]',
+        'hello\n\ufeff{"decision": "block"}',
+        b'\xff\xfe{\0"\0d\0"\0'.decode(errors="replace"),  # what a UTF-16 text looks like
+        '{"a":' * 1100 + "1" + "}" * 1100,
+    ],
+)
+def test_json_that_is_not_one_clear_object_is_never_read_as_consent(text: str) -> None:
+    with pytest.raises(BadAnswer):
+        from_stdout(Event.PRE_TOOL_USE, text, cut=False)
+
+
+def test_text_that_only_begins_like_a_list_is_text() -> None:
+    assert from_stdout(Event.STOP, "[done] 3 files", cut=False).effect is Effect.PASS
+
+
+def test_a_megabyte_of_blank_lines_is_read_at_once() -> None:
+    with pytest.raises(BadAnswer):
+        from_stdout(Event.STOP, "x" + "\n" * 1_000_000 + "{", cut=False)
