@@ -15,7 +15,7 @@ from attrs import frozen
 from interlock.configuration import MANAGED_FOLDERS, Configuration, Flags, StandingRule, load
 from interlock.errors import ConfigurationError, SettingsError
 from interlock.home import home_of
-from interlock.hooks import Hook
+from interlock.hooks import Hook, idle
 from interlock.hooks import parse as parse_hooks
 from interlock.key_helper import key_from
 from interlock.options import GivenRule, Options
@@ -23,6 +23,7 @@ from interlock.permissions import BadRule, Rule, Rules
 from interlock.sandbox import BadSandbox, SandboxSettings, ignored, tightening
 from interlock.sandbox import parse as parse_sandbox
 from interlock.settings import Settings
+from interlock.tools import names as tool_names
 
 
 @frozen(kw_only=True)
@@ -49,11 +50,11 @@ def configured(
     cwd = options.cwd.resolve()
     found = load(cwd, home_of(environ), flags=flags, environ=environ, managed=managed)
     problems = [problem for rule in found.permissions if (problem := _unreadable(rule))]
-    hooks = _hooks(found, problems)
+    hooks, never_run = _hooks(found, problems)
     sandbox, unheard = _sandbox(found, problems)
     if problems:
         raise ConfigurationError(problems)
-    found = attrs.evolve(found, warnings=(*found.warnings, *unheard))
+    found = attrs.evolve(found, warnings=(*found.warnings, *never_run, *unheard))
     rules = (counted for rule in found.permissions for counted in _counted(rule, cwd))
     settings = settings_of(found)
     helper = found.api_key_helper
@@ -94,15 +95,21 @@ def settings_of(found: Configuration) -> Settings:
         raise ConfigurationError([f"{origin.place}: {error}"]) from error
 
 
-def _hooks(found: Configuration, problems: list[str]) -> tuple[Hook, ...]:
-    """The hooks of all files, those of higher sources first."""
-    hooks: list[Hook] = []
+def _hooks(found: Configuration, problems: list[str]) -> tuple[tuple[Hook, ...], tuple[str, ...]]:
+    """The hooks of all files, those of higher sources first; and which of them never run."""
+    hooks, never_run = list[Hook](), list[str]()
+    tools = tool_names() if found.hooks else frozenset[str]()
     for part in found.hooks:
         try:
             hooks += parse_hooks(part.json, part.origin.place)
         except SettingsError as error:
             problems.append(str(error))
-    return tuple(hooks)
+            continue
+        never_run += [
+            f"{part.at(event, number, 'matcher').place}: {words}"
+            for (event, number), words in idle(part.json, tools)
+        ]
+    return tuple(hooks), tuple(never_run)
 
 
 def _sandbox(found: Configuration, problems: list[str]) -> tuple[SandboxSettings, tuple[str, ...]]:

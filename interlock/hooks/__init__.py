@@ -7,6 +7,7 @@ stands where the agent hears them. docs/hooks.md is for those who write them.
 from interlock.hooks.command import Trees
 from interlock.hooks.events import Event, OnFailure
 from interlock.hooks.hook import Hook, HookFunction, HookMatcher
+from interlock.hooks.idle import idle
 from interlock.hooks.ports import (
     HookedRequests,
     HookedStop,
@@ -39,6 +40,7 @@ __all__ = [
     "Trees",
     "Who",
     "blocked",
+    "idle",
     "notified",
     "parse",
     "prompt_submitted",

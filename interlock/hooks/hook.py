@@ -16,7 +16,7 @@ HookFunction = Callable[
     [Mapping[str, Any]], Mapping[str, Any] | Awaitable[Mapping[str, Any] | None] | None
 ]
 
-_EXACT = re.compile(r"[\w|, -]*", re.ASCII)
+EXACT = re.compile(r"[\w|, -]*", re.ASCII)
 _SHOWN = 80  # characters of a command in a message
 
 
@@ -41,7 +41,7 @@ class Matcher:
         """Whether it is for this; `subject` None stands for an event that has nothing to match."""
         if subject is None or self.text in ("", "*"):
             return True
-        if _EXACT.fullmatch(self.text):
+        if EXACT.fullmatch(self.text):
             names = (name.strip() for name in re.split(r"[|,]", self.text))
             return subject in {name for name in names if name}
         return self._pattern().search(subject) is not None
