@@ -6,17 +6,17 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import attrs
 import orjson
-from attrs import frozen
+from attrs import field, frozen
 
 from interlock.cli.flags import Parser, decoded
 from interlock.cli.main import complain
+from interlock.cli.masking import masked, masked_variable
 from interlock.configuration import (
     Configuration,
     Flags,
@@ -33,7 +33,6 @@ from interlock.settings import env_names
 from phases.world.limits import Limits
 from phases.world.loop import Features
 
-_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|COOKIE", re.IGNORECASE)
 _DEFAULT = Origin(source=Source.DEFAULT)
 
 
@@ -43,7 +42,9 @@ class Row:
 
     section: str
     name: str
-    value: object
+    value: object = field(
+        converter=lambda value: masked(value) if isinstance(value, str) else value
+    )
     origin: Origin = _DEFAULT
     note: str = ""
 
@@ -183,7 +184,7 @@ def _lists(found: Configuration) -> Iterator[Row]:
             origin=folder.origin,
         )
     for name, variable in found.env.items():
-        value = "(set)" if _SECRET.search(name) else variable.value
+        value = masked_variable(name, variable.value)
         yield Row(section="env", name=f"env.{name}", value=value, origin=variable.origin)
     for hook in found.hooks:
         yield Row(section="hooks", name="hooks", value=list(hook.json), origin=hook.origin)
