@@ -36,15 +36,17 @@ from phases.world.loop import Features
 _DEFAULT = Origin(source=Source.DEFAULT)
 
 
+def _without_credentials(value: object) -> object:
+    return masked(value) if isinstance(value, str) else value
+
+
 @frozen(kw_only=True)
 class Row:
     """One setting in force. `note` says what it is for."""
 
     section: str
     name: str
-    value: object = field(
-        converter=lambda value: masked(value) if isinstance(value, str) else value
-    )
+    value: object = field(converter=_without_credentials)
     origin: Origin = _DEFAULT
     note: str = ""
 

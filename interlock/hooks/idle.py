@@ -47,7 +47,7 @@ def idle(raw: Mapping[str, Any], tools: Collection[str]) -> Iterator[tuple[tuple
 def _faults(about: str | None, matcher: str, tools: Collection[str]) -> Iterator[str]:
     if about == "tool_name":
         yield from _of_tools(matcher, tools)
-    elif about in _VALUES and EXACT.fullmatch(matcher):
+    elif about is not None and about in _VALUES and EXACT.fullmatch(matcher):
         known = _VALUES[about]
         for name in _names(matcher):
             near = _near(name, known)
