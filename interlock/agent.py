@@ -42,6 +42,7 @@ from interlock.options import Options, PermissionMode
 from interlock.output_cap import output_cap_warning
 from interlock.permissions import Gate, Update, UpdateKind
 from interlock.quiet import Quiet
+from interlock.recording import Recorder, Recorders, recorder_of
 from interlock.sessions import Transcript
 from interlock.sessions.transcript import private_folder
 from interlock.settings import Settings
@@ -204,6 +205,7 @@ class Agent:
         with (
             self._trace(path, loop) as writer,
             CallJournal(writer, path, self._clock) as calls,
+            self._recorder(path, loop, counted) as recorder,
         ):
             async with anyio.create_task_group() as tasks:
                 self._hooks.tasks = tasks
@@ -211,14 +213,18 @@ class Agent:
                     prefetch.start(tasks, loop.state.messages[-1].text)
                 finished = await drive(
                     loop,
-                    self._ports(counted, tasks, inbox, calls.taken),
-                    Journal(writer, self._clock).taken,
+                    recorder.ports(self._ports(counted, tasks, inbox, calls.taken, recorder)),
+                    Journal(writer, recorder.clock(self._clock)).taken,
                     self._go_on_with,
                 )
                 await self._hooks.settled()
                 tasks.cancel_scope.cancel()  # nothing outlives the loop that started it
         inbox.completed()
         return self._summing.of(run_id, finished, counted, monotonic() - began)
+
+    def _recorder(self, path: Path, loop: Loop, show: Show) -> Recorders:
+        wanted = self._options.record or self._settings.record
+        return recorder_of(wanted, path, loop, self._transcript, self._interrupt, show)
 
     def _trace(self, path: Path, loop: Loop) -> TraceWriter:
         """The trace of a run that begins. Raises TranscriptError where it cannot be written."""
@@ -349,7 +355,12 @@ class Agent:
         return Loop(run=run, state=evolve(state, auto_compact_tracking=self._tracking))
 
     def _ports(
-        self, show: Show, tasks: anyio.abc.TaskGroup, inbox: Inbox, call_taken: Taken
+        self,
+        show: Show,
+        tasks: anyio.abc.TaskGroup,
+        inbox: Inbox,
+        call_taken: Taken,
+        recorder: Recorder,
     ) -> Ports:
         executor = ToolExecutor(
             tools=self._built,
@@ -359,7 +370,7 @@ class Agent:
             limits=self._limits,
             tasks=tasks,
             ids=self._ids,
-            record=self._transcript.record_results,
+            record=recorder.results(self._transcript.record_results),
             session=self._tool_session,
             taken=call_taken,
             hooks=HookedTools(self._hooks),

@@ -140,7 +140,7 @@ async def _act(act: Act, loop: Loop, ports: Ports) -> Outcome:
         return await act(loop, ports)
     except Exception as error:  # what no one foresaw: the table leads it to model_error
         _log.debug("phase broke", phase=name_of(act), exc_info=True)
-        return Raised(error=_one_line(error), aborted=ports.interrupt.requested)
+        return Raised(error=one_line(error), aborted=ports.interrupt.requested)
 
 
 async def _close(
@@ -157,7 +157,7 @@ async def _close(
         await ports.history.record_mended(messages)
         await ports.history.record(messages)
     except Exception as error:  # a full disk must not hide how the run ended
-        ports.show(Notice("error", _one_line(error)))
+        ports.show(Notice("error", one_line(error)))
     if terminal.error is not None and ports.stop_hooks is not None:
         ports.stop_hooks.stop_failed(loop, failure_of(terminal, loop))
     finished = Finished(terminal=terminal, loop=loop, messages=messages)
@@ -167,6 +167,7 @@ async def _close(
     return finished
 
 
-def _one_line(error: Exception) -> str:
+def one_line(error: Exception) -> str:
+    """What broke, for a person: an error of ours says it all by itself."""
     words = " ".join(str(error).split())
     return words if isinstance(error, InterlockError) else f"{type(error).__name__}: {words}"

@@ -55,6 +55,7 @@ class Options:
     permission_mode: PermissionMode = PermissionMode.DEFAULT
     session_id: str | None = None
     include_partial_messages: bool = False
+    record: bool = False  # each run, so that it can be run again to the byte
     hooks: tuple[Hook, ...] = ()  # of settings files (interlock.hooks.parse)
     sandbox_mode: Mode | None = None  # None: as `sandbox` says
     sandbox: SandboxSettings = field(factory=SandboxSettings)

@@ -137,6 +137,7 @@ def options_of(asked: argparse.Namespace) -> Options:
         sandbox_mode=Mode(asked.sandbox) if asked.sandbox else None,
         session_id=asked.session_id,
         include_partial_messages=asked.include_partial_messages,
+        record=asked.record,
     )
 
 

@@ -33,7 +33,7 @@ class Transcript:
     """The `History` port over one file.
 
     The file is made with the first message: a session in which nothing was said leaves none. A
-    file that is there is continued. `show` may be replaced between prompts.
+    file that is there is continued. `show` and `now` may be replaced between prompts.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Transcript:
             session_id, cwd, entrypoint=entrypoint, permission_mode=permission_mode
         )
         self.show = show
-        self._now = now
+        self.now = now
         self._known: set[str] = set()
         self._ahead: set[str] = set()  # written before messages that stand in front of them
         self._calls: dict[str, str] = {}
@@ -151,7 +151,7 @@ class Transcript:
         self.show(Recorded(message))
 
     def _append(self, entries: tuple[Entry, ...] | list[Entry]) -> None:
-        moment = datetime.fromtimestamp(self._now(), UTC)
+        moment = datetime.fromtimestamp(self.now(), UTC)
         stamp = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
         lines = [encoded(self._whole(entry, stamp)) + b"\n" for entry in entries]
         self._write(b"".join(lines))

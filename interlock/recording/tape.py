@@ -1,0 +1,94 @@
+"""What a recorder writes on: one line for each thing a port gave, in the order of the run.
+
+The interrupt is no port that gives something: it comes at some moment. That moment is told by
+what stands around it, and by how often the run had looked for it since the line before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import IO, Any, TypeVar
+
+import anyio
+from attrs import define, field
+
+from interlock.drive import one_line
+from interlock.recording.codec import Pool
+from interlock.recording.form import Json, line_of
+from phases.world.ports import Interrupt
+
+T = TypeVar("T")
+
+
+@define
+class Tape:
+    """Lines of one run on their way into its file; `problem` once one could not be written."""
+
+    file: IO[bytes]
+    interrupt: Interrupt
+    pool: Pool = field(init=False)
+    problem: OSError | None = None
+    _looks: int = 0  # since the last line
+    _told: bool = False  # the interrupt is on it
+
+    def __attrs_post_init__(self) -> None:
+        self.pool = Pool(added=lambda _, said: self.put({"message": said}))
+
+    def put(self, line: dict[str, Json], *, flush: bool = False) -> None:
+        """One line. A disk that is full ends the recording, never the run."""
+        if self.problem is not None:
+            return
+        try:
+            self.file.write(line_of(line))
+            if flush:
+                self.file.flush()
+        except OSError as error:
+            self.problem = error
+
+    def look(self) -> None:
+        """The run is about to look whether the user wants to stop."""
+        self._tell_interrupt()
+        self._looks += 1
+
+    def gave(self, on: str, value: Json = None) -> None:
+        """`value` is JSON already."""
+        self._line(on, {"gave": value})
+
+    def raised(self, on: str, error: BaseException) -> None:
+        """Cancelled, or broken by an exception."""
+        if isinstance(error, anyio.get_cancelled_exc_class()):
+            self._line(on, {"cut": True})
+        elif isinstance(error, Exception):
+            self._line(on, {"raised": one_line(error)})
+
+    async def through(self, on: str, work: Awaitable[T]) -> T:
+        """What `work` gives, on the tape as well."""
+        try:
+            value = await work
+        except BaseException as error:
+            self.raised(on, error)
+            raise
+        self.gave(on, self.pool.encoded(value))
+        return value
+
+    def at_once(self, on: str, work: Callable[[], T]) -> T:
+        """The same where nothing waits."""
+        try:
+            value = work()
+        except Exception as error:
+            self.raised(on, error)
+            raise
+        self.gave(on, self.pool.encoded(value))
+        return value
+
+    def _line(self, on: str, said: dict[str, Any]) -> None:
+        self._tell_interrupt()
+        self.put({"on": on, **said})
+        self._looks = 0
+
+    def _tell_interrupt(self) -> None:
+        if self._told or not self.interrupt.requested:
+            return
+        self._told = True
+        self.put({"on": "interrupt", "after": self._looks})
+        self._looks = 0
