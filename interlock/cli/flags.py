@@ -25,7 +25,8 @@ _EPILOG = """\
 commands:
   trace RUN [--json]       what a run did, edge by edge
   explain RUN [--step N]   why it went that way: the whole run, or one edge and all others
-  replay RUN...            take every recorded decision again
+  replay RUN...            take every decision again, run what was recorded again; --what-if
+  record RUN [--scrub]     keep a recorded run as a file that can be run again anywhere
   context RUN              what filled the window at its end, what made room before
   diagram [MACHINE]        draw the machine (--format mermaid|table, --check)
   check                    prove the laws of the loop, print its bounds

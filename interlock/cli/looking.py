@@ -1,5 +1,5 @@
-"""The commands that look at recorded runs and at the machine: trace, explain, replay, context,
-diagram, check. Each reads files and prints; none talks to a model.
+"""The commands that look at recorded runs and at the machine: trace, explain, replay, record,
+context, diagram, check. Each reads files and prints; none talks to a model.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from fsm import FsmError, Record, Trace, digest, read_trace
+from fsm import FsmError, Record, Trace, read_trace
 from interlock.call_records import Calls, beside, calls_of
 from interlock.cli.flags import Parser, decoded
 from interlock.cli.main import complain
@@ -45,14 +45,14 @@ def _trace_flags(parser: Parser) -> None:
 
 
 def _trace(asked: object) -> int:
-    for number, found in enumerate(_runs(_name(asked, "run"))):
+    for number, found in enumerate(runs_of(_name(asked, "run"))):
         if getattr(asked, "json", False):
             _whole_lines(found)
             continue
         trace = read_trace(found.path)
         print("" if number == 0 else "\n", end="")
-        print(story_of(trace, found, _calls(found)), end="")
-        _tell_damage(trace)
+        print(story_of(trace, found, calls_beside(found)), end="")
+        tell_damage(trace)
     return 0
 
 
@@ -73,14 +73,14 @@ def _explain(asked: object) -> int:
     from interlock.cli.calls import line_of, told_of
     from interlock.machines import MACHINES
 
-    found = one_run(_home(), _name(asked, "run"), Path.cwd())
+    found = one_run(home(), _name(asked, "run"), Path.cwd())
     trace = read_trace(found.path)
     machine = MACHINES.get(trace.header.machine)
     if machine is None:
         raise UsageError(
             f"run {found.run_id} is of a machine unknown here: {trace.header.machine}"
         )
-    calls = _calls(found)
+    calls = calls_beside(found)
     wanted: int | None = getattr(asked, "step", None)
     call: str | None = getattr(asked, "call", None)
     if call is not None:
@@ -93,7 +93,7 @@ def _explain(asked: object) -> int:
     print(f"run {found.run_id}, {ending_of(trace)}")
     for paragraph in narrate(machine, trace, facts_of, lambda each: told_of(calls, each.sequence)):
         print(f"\n{paragraph}")
-    _tell_damage(trace)
+    tell_damage(trace)
     return 0
 
 
@@ -111,7 +111,7 @@ def _explain_call(calls: Calls, wanted: str, found: RunFile) -> int:
     return 0
 
 
-def _calls(found: RunFile) -> Calls:
+def calls_beside(found: RunFile) -> Calls:
     try:
         return calls_of(found.path)
     except ValueError as error:
@@ -135,7 +135,7 @@ def _context(asked: object) -> int:
     from interlock.cli.context import told
     from interlock.table import LOOP
 
-    found = one_run(_home(), _name(asked, "run"), Path.cwd())
+    found = one_run(home(), _name(asked, "run"), Path.cwd())
     trace = read_trace(found.path)
     if trace.header.machine != LOOP.name:
         raise UsageError(f"{found.path}: a trace of {trace.header.machine}, not of {LOOP.name}")
@@ -144,75 +144,15 @@ def _context(asked: object) -> int:
             print(line)
     except ValueError as error:
         raise UsageError(f"{found.path}: {error}") from error
-    _tell_damage(trace)
+    tell_damage(trace)
     return 0
 
 
-def _replay_flags(parser: Parser) -> None:
-    parser.add_argument("runs", metavar="RUN", nargs="+")
-    parser.add_argument(
-        "--what-if", action="store_true", help="compare only the way, for a table that changed"
-    )
+def runs_of(name: str) -> tuple[RunFile, ...]:
+    return find_runs(home(), name, Path.cwd())
 
 
-def _replay(asked: object) -> int:
-    names: list[str] = getattr(asked, "runs", [])
-    what_if = bool(getattr(asked, "what_if", False))
-    found = [each for name in names for each in _runs(name)]
-    return max([_replayed(each, what_if) for each in found], default=0)
-
-
-def _replayed(found: RunFile, what_if: bool) -> int:
-    from fsm.replay import render, replay
-    from interlock import records
-    from interlock.table import LOOP
-
-    trace = read_trace(found.path)
-    _tell_damage(trace)
-    if trace.header.machine != LOOP.name:
-        raise UsageError(f"{found.path}: a trace of {trace.header.machine}, not of {LOOP.name}")
-    same = trace.header.table == digest(LOOP)
-    try:
-        replayed = replay(
-            LOOP,
-            records.loop_from(trace.header.start),
-            records.steps_of(trace),
-            changes=None if what_if else records.changes,
-            what_if=what_if,
-        )
-    except ValueError as error:
-        raise UsageError(f"{found.path}: {error}") from error
-    other = "" if same else f" (made by another table, {trace.header.table})"
-    if replayed.divergence is None and replayed.steps == len(trace):
-        over = "" if trace.ending is not None else "; not over"
-        print(f"{found.run_id}: {replayed.steps} steps, all agree{other}{over}")
-        return _replayed_calls(found, what_if)
-    print(f"{found.run_id}: {replayed.steps} of {len(trace)} steps agree{other}")
-    if replayed.divergence is not None:
-        print(render(replayed.divergence), end="")
-    return 1
-
-
-def _replayed_calls(found: RunFile, what_if: bool) -> int:
-    from interlock.cli import calls as told
-
-    calls = _calls(found)
-    if calls.trace is None:
-        return 0
-    _tell_damage(calls.trace)
-    try:
-        agree, words = told.replayed(calls, what_if=what_if)
-    except ValueError as error:
-        raise UsageError(f"{found.path}: {error}") from error
-    print(f"{found.run_id}: {words}", end="")
-    return 0 if agree else 1
-
-
-def _runs(name: str) -> tuple[RunFile, ...]:
-    return find_runs(_home(), name, Path.cwd())
-
-
-def _home() -> Path:
+def home() -> Path:
     return home_of(os.environ)
 
 
@@ -223,16 +163,16 @@ def _name(asked: object, key: str) -> str:
 def _whole_lines(found: RunFile) -> None:
     # Refuse what is no trace before printing any of it.
     traces = [(found.path, read_trace(found.path))]
-    calls = _calls(found).trace
+    calls = calls_beside(found).trace
     if calls is not None:
         traces.append((beside(found.path), calls))
     for path, trace in traces:
         data = path.read_bytes()
         sys.stdout.buffer.write(data[: data.rfind(b"\n") + 1])
-        _tell_damage(trace)
+        tell_damage(trace)
 
 
-def _tell_damage(trace: Trace) -> None:
+def tell_damage(trace: Trace) -> None:
     if trace.damage:
         complain(trace.damage)
 
@@ -313,10 +253,35 @@ def _check(asked: object) -> int:
     return 0 if found.ok and calls.ok else 1
 
 
+def _replay_flags(parser: Parser) -> None:
+    from interlock.cli.replaying import replay_flags
+
+    replay_flags(parser)
+
+
+def _replay(asked: object) -> int:
+    from interlock.cli.replaying import replay
+
+    return replay(asked)
+
+
+def _record_flags(parser: Parser) -> None:
+    from interlock.cli.replaying import record_flags
+
+    record_flags(parser)
+
+
+def _keep(asked: object) -> int:
+    from interlock.cli.replaying import record
+
+    return record(asked)
+
+
 _COMMANDS: Mapping[str, tuple[Callable[[Parser], None], Callable[[object], int]]] = {
     "trace": (_trace_flags, _trace),
     "explain": (_explain_flags, _explain),
     "replay": (_replay_flags, _replay),
+    "record": (_record_flags, _keep),
     "context": (_context_flags, _context),
     "diagram": (_diagram_flags, _diagram),
     "check": (_check_flags, _check),

@@ -20,7 +20,7 @@ from interlock.errors import ConfigurationError, InterlockError, UsageError
 if TYPE_CHECKING:
     from interlock.cli.headless import Opener
 
-LOOKING = ("trace", "explain", "replay", "context", "diagram", "check")
+LOOKING = ("trace", "explain", "replay", "record", "context", "diagram", "check")
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 

@@ -1,0 +1,145 @@
+"""Runs decided again, run again and kept, from the command line."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from interlock.scripted import ServerThread, reply, tool_use
+from tests.cli.shell import REAL, ROOT, Ran, Shell
+
+GOLDEN = ROOT / "tests" / "golden"
+
+
+def interlock(shell: Shell, *arguments: str) -> Ran:
+    return shell.run(*arguments, program=REAL)
+
+
+@pytest.fixture
+def recorded(shell: Shell) -> Shell:
+    """A shell in which one run was recorded."""
+    (shell.folder / "notes.txt").write_text("remember the milk\n")
+    answers = [
+        reply("I look", tool_use("Read", {"file_path": "notes.txt"})),
+        reply("There is milk."),
+    ]
+    with ServerThread(answers) as server:
+        ran = shell.run(
+            *("-p", "what is in notes.txt?", "--record"),
+            program=REAL,
+            env={"ANTHROPIC_BASE_URL": server.base_url},
+        )
+    assert (ran.code, ran.err) == (0, "")
+    return shell
+
+
+def test_a_recorded_run_is_decided_again_and_run_again(recorded: Shell) -> None:
+    ran = interlock(recorded, "replay", "last")
+
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines()[0].endswith(": 14 steps, all agree")
+    assert ran.out.splitlines()[-1].endswith(": run again, 14 steps, the same to the byte")
+
+
+def test_a_run_is_kept_as_a_golden_test_in_one_command(recorded: Shell, tmp_path: Path) -> None:
+    kept = interlock(recorded, "record", "last", "--out", "milk.recording.jsonl")
+    shutil.rmtree(recorded.home)
+    ran = interlock(recorded, "replay", "milk.recording.jsonl")
+    again = interlock(recorded, "record", "last", "--out", "milk.recording.jsonl")
+
+    assert kept.out == (
+        "milk.recording.jsonl: 14 steps; "
+        "run it again with: interlock replay milk.recording.jsonl\n"
+    )
+    assert ran.out == "milk: run again, 14 steps, the same to the byte\n"
+    assert again.code == 1
+
+
+def test_a_recording_that_was_changed_is_shown_side_by_side(recorded: Shell) -> None:
+    interlock(recorded, "record", "last", "--out", "milk.recording.jsonl")
+    path = recorded.folder / "milk.recording.jsonl"
+    first, rest = path.read_text().split('"Text","text":"There is milk."', 1)
+    path.write_text(f'{first}"Text","text":"There is mold."{rest}')
+
+    ran = interlock(recorded, "replay", "milk.recording.jsonl")
+
+    assert ran.code == 1
+    assert ran.out.startswith("milk: run again, it is another run\nthe transcript parts at line ")
+    recorded_line, now_line, mark = ran.out.splitlines()[-3:]
+    assert "There is milk." in recorded_line
+    assert "There is mold." in now_line
+    assert now_line[mark.index("^")] == "o"
+
+
+def test_a_run_that_was_not_recorded_says_how_to(shell: Shell) -> None:
+    with ServerThread([reply("Hello.")]) as server:
+        shell.run("-p", "hi", program=REAL, env={"ANTHROPIC_BASE_URL": server.base_url})
+
+    ran = interlock(shell, "record", "last")
+
+    assert (ran.code, ran.out) == (1, "")
+    assert "was not recorded: run it with --record, or set INTERLOCK_RECORD=1" in ran.err
+
+
+def test_what_if_names_the_runs_that_would_have_gone_elsewhere(shell: Shell) -> None:
+    ran = interlock(shell, "replay", "--what-if", "--set", "recoveries=1", str(GOLDEN))
+
+    *told, count = ran.out.splitlines()
+    assert ran.code == 1
+    assert told[0] == "truncated: 19 of 27 steps stay as they were"
+    assert "  guard recoveries_left changed its mind: True -> False" in told
+    assert count.startswith("with max_recoveries 1 instead of 3: 1 of ")
+    assert count.endswith(" runs differs")
+
+
+def test_what_if_takes_features_and_budgets_by_their_names(shell: Shell) -> None:
+    changes = ("--set", "output_cap=off", "--set", "max_turns=5")
+    files = [str(GOLDEN / f"{name}.trace.jsonl") for name in ("truncated", "worked_example")]
+
+    ran = interlock(shell, "replay", "--what-if", *changes, *files)
+
+    assert ran.out.splitlines()[-1] == (
+        "with output_cap off instead of on, max_turns 5 instead of none: 2 of 2 runs differ"
+    )
+    assert "guard can_escalate changed its mind: True -> False" in ran.out
+    assert "guard turn_limit_reached changed its mind: False -> True" in ran.out
+
+
+def test_what_if_takes_another_table(shell: Shell) -> None:
+    (shell.folder / "mine.py").write_text(
+        "from attrs import evolve\n"
+        "from fsm import name_of\n"
+        "from interlock.table import LOOP\n"
+        "def kept(edge):\n"
+        "    return tuple(g for g in edge.guards if name_of(g) != 'blocks_left')\n"
+        "TABLE = LOOP.with_edges(evolve(edge, guards=kept(edge)) for edge in LOOP.edges)\n"
+    )
+
+    ran = interlock(shell, "replay", "--what-if", "--table", "mine:TABLE", str(GOLDEN))
+
+    assert ran.code == 1
+    assert "with the table mine:TABLE: " in ran.out.splitlines()[-1]
+    assert "stop_hooks: 24 of 25 steps" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (
+            ["--what-if", "--set", "recovery=1"],
+            "--set recovery=1: no setting of a run is called recovery; did you mean max_recoveries?",
+        ),
+        (
+            ["--what-if", "--set", "max_recoveries=x"],
+            "INTERLOCK_MAX_RECOVERIES is 'x'; set a whole number from 0 up, or unset it",
+        ),
+        (["--set", "recoveries=1"], "--set and --table ask what if: add --what-if"),
+        (["--what-if", "--table", "mine"], "--table mine: write MODULE:NAME, like my_table:LOOP"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_line(shell: Shell, arguments: list[str], line: str) -> None:
+    ran = interlock(shell, "replay", *arguments, str(GOLDEN))
+
+    assert (ran.code, ran.out, ran.err) == (1, "", f"interlock: {line}\n")
