@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -198,11 +199,14 @@ def record_flags(parser: Parser) -> None:
     add = parser.add_argument
     add("run", metavar="RUN", help="a run that was recorded (--record), or: last")
     add("--out", metavar="FILE", help="default: RUN.recording.jsonl in this folder")
+    add("--scrub", action="store_true", help="take out keys, tokens, passwords; it still runs")
+    add("--secret", action="append", metavar="WORD", help="take this out too")
 
 
 def record(asked: object) -> int:
     """Keep a run as a recording of its own, once it has proved to be the same run again."""
     from interlock.recording.rerun import render, rerun
+    from interlock.recording.scrub import scrubbed
 
     found = one_run(home(), str(getattr(asked, "run", "")), Path.cwd())
     source = beside(found.path)
@@ -214,6 +218,11 @@ def record(asked: object) -> int:
     target = Path(getattr(asked, "out", None) or f"{found.run_id}{SUFFIX}")
     if not target.name.endswith(SUFFIX):
         raise UsageError(f"--out {target}: the name of a recording ends in {SUFFIX}")
+    words: list[str] = getattr(asked, "secret", None) or []
+    hidden = ""
+    if words or getattr(asked, "scrub", False):
+        recording, count = scrubbed(recording, os.environ, words)
+        hidden = f", {count} secret{'' if count == 1 else 's'} taken out"
     with tempfile.TemporaryDirectory(prefix="interlock-") as folder:
         again = asyncio.run(rerun(recording, Path(folder)))
     if not again.identical:
@@ -221,5 +230,5 @@ def record(asked: object) -> int:
         raise UsageError(f"run {found.run_id} is not the same when it is run again; nothing kept")
     with target.open("xb") as file:  # a golden run is never overwritten by mistake
         file.write(written(recording))
-    print(f"{target}: {again.steps} steps; run it again with: interlock replay {target}")
+    print(f"{target}: {again.steps} steps{hidden}; run it again with: interlock replay {target}")
     return 0

@@ -8,6 +8,7 @@ Read `form` for the file, `recorder` for how it is made, `player` for how it is 
 from interlock.recording.form import Recording, RecordingError, beside, read_recording
 from interlock.recording.recorder import NotRecorded, Recorder, Recorders, recorder_of
 from interlock.recording.rerun import Rerun, rerun
+from interlock.recording.scrub import scrubbed
 
 __all__ = [
     "NotRecorded",
@@ -20,4 +21,5 @@ __all__ = [
     "read_recording",
     "recorder_of",
     "rerun",
+    "scrubbed",
 ]

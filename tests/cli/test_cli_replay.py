@@ -57,6 +57,16 @@ def test_a_run_is_kept_as_a_golden_test_in_one_command(recorded: Shell, tmp_path
     assert again.code == 1
 
 
+def test_a_run_is_kept_without_its_secrets(recorded: Shell) -> None:
+    out = ("--out", "milk.recording.jsonl", "--scrub", "--secret", "milk")
+    kept = interlock(recorded, "record", "last", *out)
+    ran = interlock(recorded, "replay", "milk.recording.jsonl")
+
+    assert "14 steps, 1 secret taken out; run it again" in kept.out
+    assert "the same to the byte" in ran.out
+    assert "milk" not in (recorded.folder / "milk.recording.jsonl").read_text()
+
+
 def test_a_recording_that_was_changed_is_shown_side_by_side(recorded: Shell) -> None:
     interlock(recorded, "record", "last", "--out", "milk.recording.jsonl")
     path = recorded.folder / "milk.recording.jsonl"
@@ -129,7 +139,10 @@ def test_what_if_takes_another_table(shell: Shell) -> None:
     [
         (
             ["--what-if", "--set", "recovery=1"],
-            "--set recovery=1: no setting of a run is called recovery; did you mean max_recoveries?",
+            (
+                "--set recovery=1: no setting of a run is called recovery; "
+                "did you mean max_recoveries?"
+            ),
         ),
         (
             ["--what-if", "--set", "max_recoveries=x"],
