@@ -40,8 +40,8 @@ diagrams: install ## the committed diagrams are those of the table
 model: install ## prove the laws of the loop and print its bounds
 	$(BIN)/interlock check
 
-replay: install ## take the decisions of the golden traces once more
-	$(BIN)/interlock replay tests/golden/*.trace.jsonl
+replay: install ## decide the golden traces once more, run the golden recordings again
+	$(BIN)/interlock replay tests/golden/*.trace.jsonl tests/golden/*.recording.jsonl
 
 format: install ## let ruff rewrite the code
 	$(BIN)/ruff check --fix $(CODE)

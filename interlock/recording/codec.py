@@ -45,7 +45,6 @@ _EVENTS: dict[str, type] = {
     each.__name__: each
     for each in (Begun, TextDelta, ThinkingDelta, RawEvent, CallFinished, Replied, Failed)
 }
-_PLAIN = (int, float, str, bool)
 
 
 @frozen
@@ -139,14 +138,14 @@ def _converter(pool: Pool) -> Converter:
         unstruct_collection_overrides={tuple: list},
         detailed_validation=False,
     )
-    # As it was written: 1 is not 1.0 in a trace.
-    whole.register_structure_hook_func(lambda kind: kind in _PLAIN, lambda said, _: said)
     # With its defaults: what a run began with counts as of its day.
     numbered = whole.copy(omit_if_default=False)
     for name, block in _BLOCKS.items():
         whole.register_unstructure_hook(block, _naming(name, block, whole))
         numbered.register_unstructure_hook(block, _naming(name, block, whole))
     for each in (whole, numbered):
+        # As it was written: 1 is not 1.0 in a trace.
+        each.register_structure_hook(float, lambda said, _: said)
         each.register_structure_hook_func(_is_block, lambda said, _: _block(said, whole))
     numbered.register_unstructure_hook_func(_are_messages, pool.runs)
     numbered.register_structure_hook_func(_are_messages, lambda said, _: pool.listed(said))

@@ -1,12 +1,22 @@
-"""Record the golden traces anew: `make golden`."""
+"""Record the golden traces anew: `make golden`. With `recordings` those of whole runs as well.
+
+A recording holds the ids and times of its day, so one is made anew only where the ports, or what
+is written, have changed.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import sys
+import tempfile
 from pathlib import Path
 
 from fsm import TraceWriter
+from interlock.recording.form import written
 from interlock.testing import Played
+from tests.agent.support import Room
 from tests.golden.stories import STORIES
+from tests.recording.stories import RUNS
 
 FOLDER = Path(__file__).parent
 
@@ -23,6 +33,11 @@ def main() -> None:
     for name, story in STORIES.items():
         write(story(), FOLDER / f"{name}.trace.jsonl")
         print(f"recorded {name}")
+    for name, run in RUNS.items() if "recordings" in sys.argv else ():
+        with tempfile.TemporaryDirectory() as folder:
+            recording = asyncio.run(run(Room.made(Path(folder))))
+        (FOLDER / f"{name}.recording.jsonl").write_bytes(written(recording))
+        print(f"recorded the run {name}")
 
 
 if __name__ == "__main__":

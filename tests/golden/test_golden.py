@@ -11,11 +11,14 @@ from attrs import evolve
 from fsm import Machine, Trace, name_of, read_trace
 from fsm.replay import Replayed, replay
 from interlock import records
+from interlock.recording import read_recording, rerun
+from interlock.recording.rerun import render
 from interlock.table import LOOP
 from phases.world.loop import Loop
 from phases.world.states import State
 from tests.golden.record import FOLDER, write
 from tests.golden.stories import STORIES
+from tests.recording.stories import RUNS
 
 
 def replayed(trace: Trace, machine: Machine[Loop] = LOOP) -> Replayed[Loop]:
@@ -43,10 +46,22 @@ def test_a_story_played_again_is_the_golden_run_to_the_byte(name: str, tmp_path:
     assert fresh.read_bytes() == (FOLDER / fresh.name).read_bytes()
 
 
-def test_no_golden_trace_is_left_over() -> None:
-    files = {path.name for path in FOLDER.glob("*.trace.jsonl")}
+@pytest.mark.parametrize("name", RUNS)
+async def test_a_golden_recording_runs_again_to_the_byte(name: str, tmp_path: Path) -> None:
+    recording = read_recording(FOLDER / f"{name}.recording.jsonl")
 
-    assert files == {f"{name}.trace.jsonl" for name in STORIES}
+    again = await rerun(recording, tmp_path)
+
+    assert render(again) == ""
+    assert again.steps > 3
+
+
+def test_no_golden_file_is_left_over() -> None:
+    traces = {path.name for path in FOLDER.glob("*.trace.jsonl")}
+    recordings = {path.name for path in FOLDER.glob("*.recording.jsonl")}
+
+    assert traces == {f"{name}.trace.jsonl" for name in STORIES}
+    assert recordings == {f"{name}.recording.jsonl" for name in RUNS}
 
 
 def test_a_guard_value_that_was_altered_is_found_at_its_step(tmp_path: Path) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
+from typing import Any
 
 from interlock.options import Options, PermissionMode
 from interlock.recording import Recording, beside, read_recording
 from interlock.scripted import Answer, ScriptedServer, reply, status, thinking, tool_use
 from interlock.testing import FakeClock
-from phases.world.updates import TextArrived, Update
+from phases.world.updates import TextArrived, ToolStarted, Update
 from tests.agent.support import FALLBACK, MODEL, Room, Watcher
 
 RECORD = {"INTERLOCK_RECORD": "1"}
@@ -61,6 +63,37 @@ async def hard(room: Room, *, prompts: int = 1) -> Recording:
         summary = await agent.prompt("a long task", Watcher(stop))
         assert (summary.reason, server.verdict()) == ("aborted_streaming", ())
         return read_recording(beside(agent.paths.trace(summary.run_id)))
+
+
+async def second_prompt(room: Room) -> Recording:
+    """The same behind two prompts of the same session."""
+    return await hard(room, prompts=3)
+
+
+async def stopped_in_tools(room: Room) -> Recording:
+    """The user stops while calls run side by side."""
+    options = Options(model=MODEL, permission_mode=PermissionMode.BYPASS_PERMISSIONS)
+    calls = [tool_use("Bash", {"command": command}) for command in ("sleep 30", "echo done")]
+    read = tool_use("Read", {"file_path": "a.txt"})
+    async with (
+        ScriptedServer([reply("I wait.", read, *calls)]) as server,
+        room.open(server, options=options, environ=RECORD) as agent,
+    ):
+
+        def stop(update: Update, number: int) -> None:
+            if isinstance(update, ToolStarted) and update.call.name == "Bash":
+                agent.interrupt()
+
+        summary = await agent.prompt("wait", Watcher(stop))
+        assert summary.reason == "aborted_tools"
+        return read_recording(beside(agent.paths.trace(summary.run_id)))
+
+
+RUNS: Mapping[str, Callable[[Room], Coroutine[Any, Any, Recording]]] = {
+    "every_fault": hard,
+    "second_prompt": second_prompt,
+    "stopped_in_tools": stopped_in_tools,
+}
 
 
 def recordings(home: Path) -> list[Path]:

@@ -1,0 +1,105 @@
+"""The file of a recording: one of each version is kept, and older ones are brought up to date."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from interlock.recording import Recording, RecordingError, read_recording, rerun
+from interlock.recording.form import UPGRADES, VERSION, Line, written
+from interlock.recording.rerun import render
+
+KEPT = Path(__file__).parent / "versions"
+NEWEST = KEPT / f"{VERSION}.recording.jsonl"
+
+
+@pytest.mark.parametrize("version", range(1, VERSION + 1))
+async def test_a_recording_of_each_version_still_runs(version: int, tmp_path: Path) -> None:
+    recording = read_recording(KEPT / f"{version}.recording.jsonl")
+
+    again = await rerun(recording, tmp_path)
+
+    assert recording.version == version
+    assert render(again) == ""
+
+
+def test_there_is_a_way_up_from_each_older_version() -> None:
+    assert sorted(UPGRADES) == list(range(1, VERSION))
+
+
+async def test_an_older_file_is_changed_on_reading_and_written_as_of_today(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "old.recording.jsonl"
+    path.write_bytes(NEWEST.read_bytes().replace(b'"on":"model.end"', b'"on":"model.over"'))
+
+    def renamed(lines: list[Line]) -> list[Line]:
+        return [
+            line | {"on": "model.end"} if line.get("on") == "model.over" else line
+            for line in lines
+        ]
+
+    recording = read_recording(path, {**UPGRADES, VERSION: renamed})
+    (tmp_path / "again").mkdir()
+    again = await rerun(recording, tmp_path / "again")
+
+    assert render(again) == ""
+    assert written(recording) == NEWEST.read_bytes()
+
+
+def altered(tmp_path: Path, line: int, value: bytes | None) -> Path:
+    """The newest recording with one line changed, or cut off there."""
+    lines = NEWEST.read_bytes().splitlines()
+    lines[line:] = [] if value is None else [value, *lines[line + 1 :]] if line >= 0 else [value]
+    path = tmp_path / "x.recording.jsonl"
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("line", "value", "problem"),
+    [
+        (0, b'{"recording":99}', ":1: is of version 99, known is 1; use a newer interlock"),
+        (0, b'{"a":1}', ":1: is no recording of a run"),
+        (0, b'{"recording":1,"facts":{}}', ":1: its before is missing or of the wrong kind"),
+        (7, b"{", ":8: is no JSON"),
+        (7, b"[]", ":8: is no JSON object"),
+        (20, None, ": is not whole: the run was not over when it ends"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_one_line_that_says_where(
+    tmp_path: Path, line: int, value: bytes | None, problem: str
+) -> None:
+    path = altered(tmp_path, line, value)
+
+    with pytest.raises(RecordingError) as caught:
+        read_recording(path)
+
+    assert str(caught.value).startswith(f"{path}{problem}")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b'{"on":"begin","gave":{}}',
+        b'{"on":"begin","gave":null}',
+        b'{"on":"begin"}',
+        b'{"message":{"id":"x"}}',
+        b'{"message":{"id":"x","role":"user","kind":"prompt","content":[{"is":"Tekst"}]}}',
+    ],
+)
+async def test_a_value_that_is_none_of_this_version_is_one_line_too(
+    tmp_path: Path, value: bytes
+) -> None:
+    recording: Recording = read_recording(altered(tmp_path, 2, value))
+    (tmp_path / "again").mkdir()
+
+    with pytest.raises(RecordingError, match="x: cannot be played: "):
+        await rerun(recording, tmp_path / "again")
+
+
+def test_the_version_is_written_first(tmp_path: Path) -> None:
+    assert orjson.loads(NEWEST.read_bytes().splitlines()[0])["recording"] == VERSION
