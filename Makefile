@@ -50,13 +50,14 @@ format: install ## let ruff rewrite the code
 golden: install ## record the golden traces anew
 	$(BIN)/python -m tests.golden.record
 
-bench: install ## overhead per turn, calls side by side, 3,000 turns, floods and large files
+bench: install ## overhead per turn, calls side by side, 3,000 turns, floods, large files, replay
 	$(BIN)/python benches/overhead.py
 	$(BIN)/python benches/parallel_tools.py
 	$(BIN)/python benches/long_job.py
 	$(BIN)/python benches/bash_flood.py
 	$(BIN)/python benches/grep_tree.py
 	$(BIN)/python benches/read_huge.py
+	$(BIN)/python benches/replay.py
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) .coverage* .mypy_cache .pytest_cache .ruff_cache build *.egg-info
