@@ -5,6 +5,7 @@ InterlockError
 │   └── ConfigurationError   settings files that cannot be used: a line for each thing wrong
 ├── SettingsError       a setting cannot be used: what, where, how to mend it
 ├── TranscriptError     the transcript cannot be written or read
+├── SessionNotFound     no session can be meant, or several can
 └── RunNotFound         no recorded run has that name
 
 Inside the loop a failure is part of an outcome, see `phases/world/failures.py`.
@@ -52,6 +53,10 @@ class TranscriptError(InterlockError):
         self.path = path
         self.problem = problem
         super().__init__(f"transcript {path}: {problem}")
+
+
+class SessionNotFound(InterlockError):
+    """No session can be meant, or several can; the line says which there are."""
 
 
 class RunNotFound(InterlockError):

@@ -1,7 +1,22 @@
 """Sessions on disk: the transcript, the way back from it, and where recorded runs lie."""
 
 from interlock.sessions.facts import Facts
+from interlock.sessions.forking import Forked, fork
+from interlock.sessions.listing import Listed, newest_session, session_named, sessions_in
 from interlock.sessions.reading import Reading, find, read, read_messages
 from interlock.sessions.transcript import Transcript
 
-__all__ = ["Facts", "Reading", "Transcript", "find", "read", "read_messages"]
+__all__ = [
+    "Facts",
+    "Forked",
+    "Listed",
+    "Reading",
+    "Transcript",
+    "find",
+    "fork",
+    "newest_session",
+    "read",
+    "read_messages",
+    "session_named",
+    "sessions_in",
+]

@@ -66,7 +66,7 @@ def read(path: Path) -> Reading:
         calls={call: row.uuid for row in chain for call in row.calls},
         known=frozenset(groups.values()),
         damage=told,
-        others=_others(rows, chain),
+        others=branches_beside(rows, chain),
     )
 
 
@@ -128,7 +128,7 @@ def _above(row: Row, rows: Rows, damage: Sequence[Damage]) -> Row | None:
     return before
 
 
-def _others(rows: Rows, chain: Sequence[Row]) -> int:
+def branches_beside(rows: Rows, chain: Sequence[Row]) -> int:
     """How many branches end elsewhere: what nothing hangs on, since the history's beginning."""
     kept = {row.uuid for row in chain}
     parents = {row.parent for row in rows.values()}

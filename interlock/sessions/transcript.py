@@ -18,7 +18,7 @@ from pathlib import Path
 from interlock.errors import TranscriptError
 from interlock.sessions.entries import Entry, boundary_of, entries_of, mended_of
 from interlock.sessions.facts import Facts
-from interlock.sessions.reading import read
+from interlock.sessions.reading import Reading, read
 from phases.world.messages import Kind, Message, ToolUse, encoded
 from phases.world.updates import Recorded, Show, Update
 
@@ -105,6 +105,11 @@ class Transcript:
             if message.replaces is not None and message.id not in self._known:
                 self._add(message)
 
+    def take_up(self) -> Reading:
+        """What the file holds; from here on nobody else may write it. Raises TranscriptError."""
+        self.close()
+        return self._open() or Reading()
+
     async def aclose(self) -> None:
         self.close()
 
@@ -179,9 +184,10 @@ class Transcript:
             raise self._failed(error) from error
         self._torn = False
 
-    def _open(self) -> None:
+    def _open(self) -> Reading | None:
+        """Be its one writer; what was written before, where that is read now."""
         if self._file is not None:
-            return
+            return None
         try:
             self._file, is_new = self._locked()
             size = os.fstat(self._file).st_size
@@ -191,11 +197,13 @@ class Transcript:
                 _sync_folder(self.path.parent)
         except OSError as error:
             raise self._failed(error) from error
-        if size:
-            earlier = read(self.path)
-            self._known |= earlier.known
-            self._calls |= earlier.calls
-            self._tip = earlier.tip
+        if not size:
+            return None
+        earlier = read(self.path)
+        self._known |= earlier.known
+        self._calls |= earlier.calls
+        self._tip = earlier.tip
+        return earlier
 
     def _locked(self) -> tuple[int, bool]:
         """The file, ours alone until it is closed; and whether it is new."""
@@ -208,7 +216,9 @@ class Transcript:
         except BlockingIOError:
             os.close(file)
             raise TranscriptError(
-                str(self.path), "another process is writing this session; start a new one"
+                str(self.path),
+                "another process is writing this session: end that one, or go on in a branch "
+                "(--fork-session)",
             ) from None
         except OSError:
             pass  # a file system without locks

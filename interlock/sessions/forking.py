@@ -1,0 +1,74 @@
+"""A branch of a session: a transcript of its own that begins with the history of another.
+
+What counts of the other file is copied line by line, as it stands there, with the new session's
+id; each line says where it comes from. The other file is only read.
+"""
+
+from __future__ import annotations
+
+import os
+from errno import EEXIST
+from pathlib import Path
+from typing import IO, Any
+
+from attrs import frozen
+
+from interlock.errors import TranscriptError
+from interlock.sessions.reading import branches_beside, chain_of, earlier_of
+from interlock.sessions.rows import Damage, entry_at, groups_of, last_rows, numbered
+from interlock.sessions.transcript import private_folder
+from phases.world.messages import encoded
+
+
+@frozen(kw_only=True)
+class Forked:
+    """What the copy does not tell: what the first file was like."""
+
+    damage: tuple[str, ...]
+    others: int
+
+
+def fork(source: Path, to: Path, session_id: str) -> Forked:
+    """Write the history that `source` goes on with to the new file `to`, whole or not at all.
+
+    Raises TranscriptError.
+    """
+    part = to.with_name(f"{to.name}.{os.getpid()}.part")
+    try:
+        private_folder(to.parent)
+        with source.open("rb") as file:
+            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            try:
+                with os.fdopen(descriptor, "wb") as out:
+                    forked = _copied(file, out, source, session_id)
+                    out.flush()
+                    os.fsync(out.fileno())
+                if to.exists():
+                    raise FileExistsError(EEXIST, "there is such a session", str(to))
+                part.rename(to)
+            finally:
+                part.unlink(missing_ok=True)
+    except OSError as error:
+        where = str(error.filename or source)
+        raise TranscriptError(where, f"cannot be branched: {error.strerror or error}") from error
+    return forked
+
+
+def _copied(file: IO[bytes], out: IO[bytes], source: Path, session_id: str) -> Forked:
+    damage: list[Damage] = []
+    rows = last_rows(file, damage)
+    chain = chain_of(rows, damage) if rows else []
+    groups = groups_of(rows)
+    before = None
+    for row in (*(earlier_of(rows, chain, groups) if chain else ()), *chain):
+        entry = entry_at(file, row)
+        came_from = {"sessionId": entry.get("sessionId"), "messageUuid": row.uuid}
+        kept: dict[str, Any] = entry | {"sessionId": session_id, "forkedFrom": came_from}
+        if before is not None and row.parent is not None and row.parent not in rows:
+            kept["parentUuid"] = before  # that line was damaged: here nothing tells it was there
+        out.write(encoded(kept) + b"\n")
+        before = row.uuid
+    return Forked(
+        damage=numbered(file, damage, source.name),
+        others=branches_beside(rows, chain) if chain else 0,
+    )
