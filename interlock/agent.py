@@ -40,9 +40,11 @@ from interlock.ledger import Ledger
 from interlock.model import Mender
 from interlock.options import Options, PermissionMode
 from interlock.output_cap import output_cap_warning
-from interlock.permissions import Gate, Update, UpdateKind
+from interlock.permissions import Gate, UpdateKind
+from interlock.permissions import Update as Change
 from interlock.quiet import Quiet
 from interlock.recording import Recorder, Recorders, recorder_of
+from interlock.session_state import Keeping
 from interlock.sessions import Transcript
 from interlock.sessions.transcript import private_folder
 from interlock.settings import Settings
@@ -70,7 +72,7 @@ from phases.world.loop import (
 )
 from phases.world.messages import Message, Text, is_blank
 from phases.world.ports import Clock, ToolSummaries
-from phases.world.updates import Notice, Show
+from phases.world.updates import Notice, Show, Update
 
 _log = Quiet("interlock.loop")
 _NO_TOOL = (
@@ -103,8 +105,10 @@ class Agent:
     _admission: Admission
     _prefetches: tuple[PrefetchSource, ...] = ()
     _strange_rules: tuple[str, ...] = ()  # words of the permission flags that name no tool
-    _told_first: tuple[Notice, ...] = ()  # with the first prompt
+    _told_first: tuple[Update, ...] = ()  # with the first prompt
     _interrupt: InterruptSignal
+    _keeping: Keeping
+    _folder: Path | None = None  # that commands ran in before this process began
     _mender: Mender = field(factory=Mender)
     _ids: RandomIds = field(factory=RandomIds)
     _clock: Clock = field(factory=RealClock)
@@ -112,6 +116,7 @@ class Agent:
     _context: ToolUseContext | None = None
     _tracking: AutoCompactTracking = NEVER_COMPACTED
     _busy: bool = False
+    _warned: bool = False
 
     @property
     def tools(self) -> tuple[str, ...]:
@@ -124,7 +129,7 @@ class Agent:
 
     def set_permission_mode(self, mode: PermissionMode) -> None:
         """From the next call on; what hooks are told changes with it."""
-        self._gate.apply(Update(kind=UpdateKind.SET_MODE, mode=mode))
+        self._gate.apply(Change(kind=UpdateKind.SET_MODE, mode=mode))
         self._hooks.permission_mode = mode.value
 
     @property
@@ -192,7 +197,7 @@ class Agent:
         self._ledger.new_prompt()
         self._gate.begin_run()
         counted = Tally(show, self._cooldown)
-        self._warn(counted)
+        self._warn(show)
         self._transcript.show = self.waiting.show = self._window.autocompact.show = counted
         self._todos.show = self._hooks.show = counted
         words = text if isinstance(text, str) else text.text
@@ -278,16 +283,23 @@ class Agent:
         if self.permission_mode is PermissionMode.BYPASS_PERMISSIONS and os.geteuid() == 0:
             text = "permissions are bypassed and this is root: every call runs, on everything"
             show(Notice("warning", text))
-        for notice in () if self._messages else self._told_first:
-            show(notice)
-        if self._strange_rules and not self._messages:
+        self.introduce(show)
+
+    def introduce(self, show: Show) -> None:
+        """What is to be told before the first prompt; it is told once."""
+        if self._warned:
+            return
+        self._warned = True
+        for update in self._told_first:
+            show(update)
+        if self._strange_rules:
             # No error: drivers pass the names of tools that only others have.
             show(Notice("warning", _NO_TOOL.format(words=", ".join(self._strange_rules))))
         capped = output_cap_warning(self.model, self._settings)
-        if capped is not None and not self._messages:
+        if capped is not None:
             show(Notice("warning", capped))
         fixed = fixed_part_warning(self._fixed_tokens, self._limits)
-        if fixed is not None and not self._messages:
+        if fixed is not None:
             show(Notice("warning", fixed))
 
     @property
@@ -297,7 +309,7 @@ class Agent:
     @property
     def _where(self) -> str:
         """The folder that commands run in now."""
-        return self._context.cwd if self._context else str(self.cwd)
+        return self._context.cwd if self._context else str(self._folder or self.cwd)
 
     @property
     def _summing(self) -> Summing:
@@ -315,6 +327,15 @@ class Agent:
         now, state = finished.loop.now, finished.loop.state
         tracking = now.tracking if now.view else state.auto_compact_tracking
         self._tracking = evolve(tracking, turns_since=tracking.turns_since + 1)
+        self.keep()
+
+    def keep(self) -> None:
+        """Write down what of the session is in no message."""
+        self._keeping.save(self.model, self._tracking, at_once=True)
+
+    async def _record_results(self, results: tuple[Message, ...]) -> None:
+        await self._transcript.record_results(results)
+        self._keeping.save(self.model, self._tracking)
 
     def _inbox(self) -> Inbox:
         return Inbox(
@@ -370,7 +391,7 @@ class Agent:
             limits=self._limits,
             tasks=tasks,
             ids=self._ids,
-            record=recorder.results(self._transcript.record_results),
+            record=recorder.results(self._record_results),
             session=self._tool_session,
             taken=call_taken,
             hooks=HookedTools(self._hooks),

@@ -21,7 +21,6 @@ from interlock.context.inject import PROJECT, user_context
 from interlock.context.microcompact import context_edits
 from interlock.cooldown import CoolDown
 from interlock.errors import UsageError
-from interlock.home import SessionPaths
 from interlock.hooks import (
     Hook,
     HookedRequests,
@@ -45,8 +44,9 @@ from interlock.permissions import Asker, Gate, NobodyAsks
 from interlock.permissions.explain import judge_of
 from interlock.planning import Planning
 from interlock.prompt import environment_block, system_blocks
+from interlock.resuming import Begun, begun
 from interlock.sandbox import Sandbox, opened, without
-from interlock.sessions import Transcript
+from interlock.session_state import Keeping
 from interlock.settings import Settings
 from interlock.tools import (
     FileReads,
@@ -57,6 +57,7 @@ from interlock.tools import (
     names,
     processes,
 )
+from interlock.tools.bash import Bash
 from interlock.window import Window
 from interlock.world import RandomIds, RealClock
 from phases.world.messages import Json, encoded
@@ -89,13 +90,17 @@ async def open_agent(
 
     Raises UsageError, with one line that says how to mend it, for what cannot work.
     """
-    cwd, model = options.cwd.resolve(), options.model or settings.model or DEFAULT_MODEL
-    _insist_on_what_it_needs(options, settings, cwd, model)
+    cwd = options.cwd.resolve()
+    _insist_on_what_it_needs(settings, cwd)
     preload()  # the SDK is slow to import: beside git's answers it costs nothing
     ids, clock = RandomIds(), clock or RealClock()
-    paths = SessionPaths.of(settings.home, cwd, options.session_id or ids.new())
     async with AsyncExitStack() as stack:
-        guards = _guards(options, paths, cwd, model, ids, asker, registered(hooks))
+        start = await begun(options, settings, cwd, ids)
+        transcript, paths, options = start.transcript, start.paths, start.options
+        stack.push_async_callback(transcript.aclose)
+        model = options.model or settings.model or DEFAULT_MODEL
+        _insist_on_prices(options, settings, model)
+        guards = _guards(start, cwd, model, ids, asker, registered(hooks))
         gate, hooked = guards.gate, guards.hooks
         box, warning = await _sandbox(options, settings, paths, cwd, gate, stack)
         waiting, todos = Waiting(ids), TodoList()
@@ -115,14 +120,24 @@ async def open_agent(
         front = await _front(options, settings, cwd, offered)
         adapter = _adapter(options, settings, front, clock)
         helpers = {"summary": captioner(settings, clock)} if settings.small_model else {}
-        transcript = _transcript(options, settings, paths, cwd)
         for model_client in (adapter, *helpers.values()):
             stack.push_async_callback(model_client.aclose)
-        stack.push_async_callback(transcript.aclose)
         stack.push_async_callback(hooked.aclose)
         stack.push_async_callback(_end, guards.admission)
         ledger, reads = Ledger(adapter, helpers=helpers), FileReads()
-        yield Agent(
+        keeping = Keeping(
+            path=paths.state,
+            transcript=paths.transcript,
+            gate=gate,
+            todos=todos,
+            ledger=ledger,
+            reads=reads,
+            shell=shell if isinstance(shell := offered.get("Bash"), Bash) else None,
+            readable=start.state.readable,
+        )
+        problem = keeping.take_up(start.state)
+        todos.recall(start.messages)
+        agent = Agent(
             session_id=paths.session_id,
             model=model,
             cwd=cwd,
@@ -154,9 +169,15 @@ async def open_agent(
             ),
             prefetches=tuple(prefetches),
             strange_rules=gate.judge.rules.strangers((*names(), *offered)),
-            told_first=_told_of(box, warning, gate.judge.confined),
+            told_first=(*_told_of(box, gate.judge.confined, warning, problem), *start.told),
             clock=clock,
+            keeping=keeping,
+            messages=start.messages,
+            tracking=start.state.tracking,
+            folder=start.folder(),
         )
+        stack.callback(agent.keep)
+        yield agent
 
 
 @frozen(kw_only=True)
@@ -170,15 +191,14 @@ class _Guards:
 
 
 def _guards(
-    options: Options,
-    paths: SessionPaths,
+    start: Begun,
     cwd: Path,
     model: str,
     ids: RandomIds,
     asker: Asker,
     functions: tuple[Hook, ...],
 ) -> _Guards:
-    interrupt = InterruptSignal()
+    options, paths, interrupt = start.options, start.paths, InterruptSignal()
     hooked = SessionHooks(
         hooks=(*options.hooks, *functions),
         facts=SessionFacts(paths.session_id, transcript=paths.transcript, root=cwd, model=model),
@@ -189,11 +209,17 @@ def _guards(
         stop=interrupt.request,
     )
     # What was too long to be shown lies in a file: the model may page through it unasked.
-    judge = evolve(judge_of(options), readable=(paths.tool_results.resolve(),))
+    spilled = (paths.tool_results, *map(Path, start.state.readable))
+    judge = evolve(judge_of(options), readable=tuple(each.resolve() for each in spilled))
     return _Guards(
         gate=Gate(judge, _told(asker, hooked), hooks=HookedRequests(hooked)),
         hooks=hooked,
-        admission=Admission(hooks=hooked, interrupt=interrupt, ids=ids),
+        admission=Admission(
+            hooks=hooked,
+            interrupt=interrupt,
+            ids=ids,
+            source="resume" if start.resumed else "startup",
+        ),
         interrupt=interrupt,
     )
 
@@ -215,8 +241,8 @@ async def _sandbox(
     return box, without(mode)
 
 
-def _told_of(box: Sandbox | None, warning: str | None, confines: bool) -> tuple[Notice, ...]:
-    notices = [Notice("warning", warning)] if warning is not None else []
+def _told_of(box: Sandbox | None, confines: bool, *warnings: str | None) -> tuple[Notice, ...]:
+    notices = [Notice("warning", warning) for warning in warnings if warning is not None]
     if box is not None:
         unasked = "; commands in it need no approval" if confines else ""
         notices.append(Notice("info", f"sandbox: {'; '.join(box.enforced)}{unasked}"))
@@ -265,18 +291,6 @@ async def _end(admission: Admission) -> None:
             await session_ended(admission.hooks, admission.end_reason)
 
 
-def _transcript(
-    options: Options, settings: Settings, paths: SessionPaths, cwd: Path
-) -> Transcript:
-    return Transcript(
-        paths.transcript,
-        session_id=paths.session_id,
-        cwd=cwd,
-        entrypoint=settings.entrypoint,
-        permission_mode=options.permission_mode.value,
-    )
-
-
 def _adapter(options: Options, settings: Settings, front: _Front, clock: Clock) -> AnthropicModel:
     return AnthropicModel(
         base_url=settings.base_url,
@@ -300,13 +314,11 @@ def _edits(settings: Settings, specs: tuple[Mapping[str, Json], ...]) -> Mapping
     return context_edits(settings.limits, [spec["name"] for spec in specs])
 
 
-def _insist_on_what_it_needs(options: Options, settings: Settings, cwd: Path, model: str) -> None:
+def _insist_on_what_it_needs(settings: Settings, cwd: Path) -> None:
     """Raise UsageError for what no session could do without."""
     if not cwd.is_dir():
-        raise UsageError(f"no such folder: {options.cwd} (--cwd)")
+        raise UsageError(f"no such folder: {cwd} (--cwd)")
     _insist_on_a_key(settings)
-    small = () if settings.small_model is None else (settings.small_model,)
-    _insist_on_prices(options, (model, *options.fallback_models, *small))
 
 
 def _insist_on_a_key(settings: Settings) -> None:
@@ -318,12 +330,13 @@ def _insist_on_a_key(settings: Settings) -> None:
         )
 
 
-def _insist_on_prices(options: Options, models: tuple[str, ...]) -> None:
+def _insist_on_prices(options: Options, settings: Settings, model: str) -> None:
     """Raise UsageError where a budget in money could not be kept."""
     if options.max_budget_usd is None:
         return
-    for model in models:
-        if facts(model) is None:
+    small = () if settings.small_model is None else (settings.small_model,)
+    for name in (model, *options.fallback_models, *small):
+        if facts(name) is None:
             raise UsageError(
-                f"--max-budget-usd cannot be kept: no price is known for the model {model}"
+                f"--max-budget-usd cannot be kept: no price is known for the model {name}"
             )

@@ -62,6 +62,10 @@ class SessionPaths:
     def runs(self) -> Path:
         return self.folder / "runs"
 
+    @property
+    def state(self) -> Path:
+        return self.folder / "state.json"
+
     def trace(self, run_id: str) -> Path:
         return self.runs / f"{run_id}.trace.jsonl"
 

@@ -35,6 +35,21 @@ class GivenRule:
 
 
 @frozen(kw_only=True)
+class Resume:
+    """An earlier session to go on with.
+
+    Its model and permission mode come back where the options name none (the mode `default` names
+    none), and with `over_…` in any case: what the options say is then no more than a default.
+    That all permissions are bypassed never comes back by itself.
+    """
+
+    session: str | None = None  # an id, its beginning, a title, a part of one; None: the newest
+    fork: bool = False  # go on in a new session, and leave that one as it is
+    over_model: bool = False
+    over_mode: bool = False
+
+
+@frozen(kw_only=True)
 class Options:
     """One agent's settings. None means: as the environment or the defaults say."""
 
@@ -53,7 +68,8 @@ class Options:
     directories: tuple[Path, ...] = ()  # worked in besides cwd
     environment: Mapping[str, str] = field(factory=dict)  # for commands, over this process's own
     permission_mode: PermissionMode = PermissionMode.DEFAULT
-    session_id: str | None = None
+    session_id: str | None = None  # of a new session, or of the branch
+    resume: Resume | None = None  # None: a new session
     include_partial_messages: bool = False
     record: bool = False  # each run, so that it can be run again to the byte
     hooks: tuple[Hook, ...] = ()  # of settings files (interlock.hooks.parse)

@@ -96,7 +96,10 @@ def run_parser() -> Parser:
     add("--add-dir", nargs="+", action="extend", metavar="DIR", help="work in these folders too")
     add("--sandbox", choices=SANDBOX, help="keep commands in the working folder; default: off")
     add("--cwd", metavar="DIR", help="the working folder; default: where it is started")
-    add("--session-id", type=_uuid, metavar="UUID", help="of the new session")
+    add("-c", "--continue", action="store_true", help="go on with the newest session here")
+    add("-r", "--resume", nargs="?", const="", metavar="ID|TITLE", help="go on with this session")
+    add("--fork-session", action="store_true", help="go on in a branch, leave that one as it is")
+    add("--session-id", type=_uuid, metavar="UUID", help="of the new session or branch")
     return parser
 
 
@@ -114,9 +117,22 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         raise UsageError(f"unknown flag {name}{hint}")
     words = [*flags.prompt, *given[dashes + 1 :]]
     flags.prompt = " ".join(words) if words else None
+    _insist_on_one_session(flags)
     if flags.output_format == "stream-json" and not flags.verbose:
         raise UsageError("--output-format stream-json needs --verbose")
     return flags
+
+
+def _insist_on_one_session(flags: argparse.Namespace) -> None:
+    resumes = flags.resume is not None or getattr(flags, "continue")
+    if flags.resume is not None and getattr(flags, "continue"):
+        raise UsageError("--continue and --resume name two sessions; use one of them")
+    if flags.fork_session and not resumes:
+        raise UsageError("--fork-session needs a session: --continue, or --resume with its name")
+    if flags.session_id is not None and resumes and not flags.fork_session:
+        raise UsageError(
+            "a session that is resumed has its id: --session-id needs --fork-session beside it"
+        )
 
 
 def words_of(values: Sequence[str] | None) -> tuple[str, ...]:

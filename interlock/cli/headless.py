@@ -32,7 +32,7 @@ from interlock.configuration import Flags, sources_of
 from interlock.configured import configured
 from interlock.errors import InterlockError, UsageError
 from interlock.interrupt import InterruptSignal
-from interlock.options import Options, PermissionMode
+from interlock.options import Options, PermissionMode, Resume
 from interlock.permissions import Asker, BadRule, NobodyAsks, terminal_or_nobody
 from interlock.sandbox.policy import Mode
 from interlock.settings import Settings
@@ -136,8 +136,22 @@ def options_of(asked: argparse.Namespace) -> Options:
         directories=tuple(_folder(each, "--add-dir") for each in asked.add_dir or ()),
         sandbox_mode=Mode(asked.sandbox) if asked.sandbox else None,
         session_id=asked.session_id,
+        resume=resume_of(asked),
         include_partial_messages=asked.include_partial_messages,
         record=asked.record,
+    )
+
+
+def resume_of(asked: argparse.Namespace) -> Resume | None:
+    """The session to go on with. What settings files say of model and mode gives way to its own;
+    what a flag says does not."""
+    if asked.resume is None and not getattr(asked, "continue"):
+        return None
+    return Resume(
+        session=asked.resume,
+        fork=asked.fork_session,
+        over_model=asked.model is None,
+        over_mode=asked.permission_mode is None,
     )
 
 
@@ -200,10 +214,6 @@ async def _session(job: Job, opener: Opener, output: Output, signals: Signals) -
             interrupt.request()
             agent.interrupt()
 
-        if job.options.session_id is not None and agent.transcript_path.exists():
-            raise UsageError(
-                f"session {job.options.session_id} exists already; leave --session-id out"
-            )
         output.on_gone = stop
         signals.attach(asyncio.get_running_loop(), stop)
         renderer = renderer_of(job, agent, output)

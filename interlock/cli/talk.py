@@ -43,10 +43,11 @@ def run(asked: argparse.Namespace) -> int:
 
 
 async def _talk(options: Options, settings: Settings, first: str | None, signals: Signals) -> None:
-    end, source = End.CLEAR, "startup"
+    end, source = End.CLEAR, "startup" if options.resume is None else "resume"
     while end is End.CLEAR:
         end = await _session(options, settings, first, signals, source)
-        options, first, source = evolve(options, session_id=None), None, "clear"
+        options = evolve(options, session_id=None, resume=None)
+        first, source = None, "clear"
 
 
 async def _session(
@@ -74,6 +75,7 @@ async def _session(
         signals.attach(asyncio.get_running_loop(), stop)
         keys.say(f"{agent.model} in {agent.cwd}; /help lists the commands")
         live = Live(write=keys.write)
+        agent.introduce(live.show)
         session = Interactive(agent=agent, keys=keys, live=live, fresh=fresh)
         end = await session.run(first)
         agent.end_as("clear" if end is End.CLEAR else "prompt_input_exit")

@@ -11,6 +11,7 @@ from interlock.permissions.child import Both, Narrowed
 from interlock.permissions.decide import Judge, Judging
 from interlock.permissions.decision import Decision, Part, Question, Verdict
 from interlock.permissions.gate import ChildGate, Gate, NoRequestHooks, RequestHooks
+from interlock.permissions.given import give, given_to
 from interlock.permissions.harmless import reads_only, runs_nothing
 from interlock.permissions.rules import BadRule, Rule, Rules
 from interlock.permissions.suggest import suggested
@@ -40,6 +41,8 @@ __all__ = [
     "Update",
     "UpdateKind",
     "Verdict",
+    "give",
+    "given_to",
     "reads_only",
     "runs_nothing",
     "suggested",

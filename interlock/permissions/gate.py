@@ -56,6 +56,9 @@ class Gate:
     denied: Callable[[Question, Decision], None] = _nothing
     keep: Callable[[Update], None] | None = None
     denials: list[Denial] = field(factory=list)
+    # What the session has been given, in order: a resume gives it again.
+    changes: list[Update] = field(factory=list)
+    grants: list[Update] = field(factory=list)
     _granted: Judge | None = None  # what a person allowed, as rules that spare ask rules too
     # Two questions at one terminal would take each other's answers.
     _one_at_a_time: anyio.Lock = field(factory=anyio.Lock)
@@ -72,6 +75,15 @@ class Gate:
         self.judge = updated(self.judge, update)
         if self.keep is not None and update.destination is not Destination.SESSION:
             self.keep(update)
+        elif update.kind is not UpdateKind.SET_MODE:
+            self.changes.append(update)
+
+    def grant(self, given: Update) -> None:
+        """Add rules that spare ask rules too: a person gave them, knowing those."""
+        self.judge = updated(self.judge, given)
+        none = evolve(self.judge, rules=Rules(), mode=PermissionMode.DEFAULT)
+        self._granted = updated(self._granted or none, given)
+        self.grants.append(given)
 
     def decide(self, question: Question, said: Decision | None = None) -> Decision:
         """What is clear without asking anyone; `said` is what a hook decided before."""
@@ -127,10 +139,7 @@ class Gate:
 
     def _grant(self, question: Question) -> None:
         """Make "always" the rule that was shown."""
-        given = Update(kind=UpdateKind.ADD_RULES, rules=(suggested(question),))
-        self.apply(given)
-        none = evolve(self.judge, rules=Rules(), mode=PermissionMode.DEFAULT)
-        self._granted = updated(self._granted or none, given)
+        self.grant(Update(kind=UpdateKind.ADD_RULES, rules=(suggested(question),)))
 
     def _after_answers(
         self, question: Question, said: Decision | None, decision: Decision

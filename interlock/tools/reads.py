@@ -7,6 +7,7 @@ enough: tools set them back. A digest is kept per real path.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 
 from attrs import define, field
@@ -38,6 +39,16 @@ class FileReads:
     def seen(self, path: Path) -> bool:
         """Whether the model has read or written this file, whatever it holds by now."""
         return path in self._seen
+
+    def as_data(self) -> dict[str, str]:
+        """As JSON can hold it, the newest last; a path that is no text is left out."""
+        seen = ((str(path), content.hex()) for path, content in self._seen.items())
+        return {path: content for path, content in seen if path.isprintable()}
+
+    def take_up(self, data: Mapping[str, str]) -> None:
+        """What was seen before. By content: what has changed since must be read again."""
+        for path, content in data.items():
+            self.remember(Path(path), bytes.fromhex(content))
 
     def require(self, path: Path, data: bytes) -> None:
         """Raise unless the model has seen exactly these bytes."""

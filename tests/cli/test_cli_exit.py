@@ -89,15 +89,6 @@ def test_a_bug_is_one_line_and_its_traceback_only_on_request(shell: Shell) -> No
     assert "Traceback" in loud.err
 
 
-def test_a_session_that_exists_is_not_written_into(shell: Shell) -> None:
-    session = ("--session-id", "00000000-0000-4000-8000-000000000001")
-    first = shell.run("-p", "hi", *session)
-    second = shell.run("-p", "hi", *session)
-
-    assert (first.code, second.code) == (0, 1)
-    assert "exists already" in second.err
-
-
 def test_a_disk_that_is_full_for_the_transcript_is_one_line(shell: Shell) -> None:
     shell.home.write_text("a file where the folder should be")
 

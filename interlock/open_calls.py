@@ -1,0 +1,123 @@
+"""Calls whose result was never written down: what became of each, told truthfully.
+
+A process that was killed leaves calls open. What had begun, and what had not, is in the records
+of the run (`call_records`); made-up results say so, and are written once. Nothing is run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from attrs import frozen
+
+from fsm.errors import TraceError
+from interlock.call_records import Life, calls_of
+from interlock.tools.lifecycle import CallState
+from phases.world.messages import Kind, Message, Text, ToolResult, ToolUse, derived_id
+
+NOT_STARTED = "Not run: the program was ended before this call started. Nothing of it was done."
+STARTED = (
+    "No result: the program was ended while this call ran. It was not run again. Whether it came "
+    "to its end, and what it changed until then, is not known: look, before you repeat it."
+)
+STARTED_READING = (
+    "No result: the program was ended while this call ran. It changes nothing, so it can simply "
+    "be made again."
+)
+FINISHED = (
+    "No result: this call ran to its end ({how}), but the program was ended before what it said "
+    "was written down. It was not run again; what it did is done."
+)
+STOPPED = (
+    "No result: this call was stopped while it ran, and then the program was ended. What it had "
+    "changed by then is not known."
+)
+REFUSED = (
+    "Not run: it was not permitted, could not be run, or was stopped before it began; then the "
+    "program was ended."
+)
+UNKNOWN = (
+    "No result: the program was ended before one was written down. It is not known whether this "
+    "call ran, nor what it changed: look, before you repeat it."
+)
+_HOW = {
+    CallState.DONE: "well",
+    CallState.FAILED: "with an error",
+    CallState.TIMED_OUT: "at its time limit",
+}
+
+
+@frozen
+class Closed:
+    """A call and the result that was made for it."""
+
+    call: ToolUse
+    result: Message
+
+
+def closed(history: Sequence[Message], runs: Path) -> tuple[Closed, ...]:
+    """Results for the open calls of the last reply, in order. `runs` holds the runs' traces.
+
+    Where something was said after it, the calls are not at the end any more: the history is
+    then mended before it is sent, as that of any other program.
+    """
+    at = next((n for n in reversed(range(len(history))) if history[n].calls), None)
+    if at is None or any(_goes_on(message) for message in history[at + 1 :]):
+        return ()
+    reply = history[at]
+    answered = {
+        block.tool_use_id
+        for message in history[at + 1 :]
+        for block in message.content
+        if isinstance(block, ToolResult)
+    }
+    left = [call for call in reply.calls if call.id not in answered]
+    if not left:
+        return ()
+    known = _Known.of(runs, reply)
+    return tuple(Closed(call, _result(reply, call, known.words(call))) for call in left)
+
+
+def _goes_on(message: Message) -> bool:
+    return message.role == "assistant" or message.kind in (Kind.PROMPT, Kind.SUMMARY)
+
+
+def _result(reply: Message, call: ToolUse, words: str) -> Message:
+    block = ToolResult(call.id, (Text(words),), is_error=True)
+    # The same for the same call: made twice, it would still be one message.
+    id_ = derived_id(reply.id, f"{call.id} was open")
+    return Message(id=id_, role="user", kind=Kind.RESULT, content=(block,), source=reply.id)
+
+
+@frozen
+class _Known:
+    """What the newest run says of the calls of one reply."""
+
+    lives: dict[str, Life]
+    ours: bool  # the run received this reply: a call that it does not mention never came up
+
+    @classmethod
+    def of(cls, runs: Path, reply: Message) -> _Known:
+        traces = sorted(runs.glob("*.trace.jsonl"), key=lambda path: path.stat().st_mtime_ns)
+        if not traces:
+            return cls({}, ours=False)
+        try:
+            lives = {life.facts.id: life for life in calls_of(traces[-1]).lives}
+            # Before a reply is written into the transcript, the trace has it by its id.
+            ours = reply.id.encode() in traces[-1].read_bytes()
+        except (TraceError, OSError, ValueError):
+            return cls({}, ours=False)
+        return cls(lives if ours else {}, ours)
+
+    def words(self, call: ToolUse) -> str:
+        life = self.lives.get(call.id)
+        if life is None:
+            return NOT_STARTED if self.ours else UNKNOWN
+        began = CallState.RUNNING in life.path
+        if not began:
+            return REFUSED if life.over else NOT_STARTED
+        if not life.over:
+            return STARTED if life.facts.effects else STARTED_READING
+        how = _HOW.get(life.state)
+        return STOPPED if how is None else FINISHED.format(how=how)

@@ -1,0 +1,160 @@
+"""What a session knows beside its messages, in a file of its own: so that it comes back.
+
+The model and the mode, what a person allowed, the shell's folder and variables, todos, what files
+held when they were read, how often the history was compacted, what it all cost. The file is
+replaced whole, so a crash leaves the old one; it may hold secrets that a command exported, and
+only its owner can read it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import orjson
+import structlog
+from attrs import define, field, frozen
+from cattrs import Converter
+
+from interlock.ledger import Account, Ledger
+from interlock.permissions import Gate, give, given_to
+from interlock.sessions.transcript import private_folder
+from interlock.tools import FileReads, TodoList
+from interlock.tools.bash import Bash
+from interlock.tools.shell_state import ShellState
+from phases.world.loop import NEVER_COMPACTED, AutoCompactTracking
+from phases.world.messages import encoded
+from phases.world.updates import Todo
+
+_log = structlog.get_logger(__name__)
+_converter = Converter(detailed_validation=False)
+_AT_MOST_EVERY_S = 1.0  # numbers that only grow: a write per call would cost more than it is worth
+
+
+@frozen(kw_only=True)
+class SessionState:
+    """The file's content. What a part means is its owner's affair."""
+
+    model: str | None = None
+    permission_mode: str | None = None
+    given: Mapping[str, Any] | None = None  # permissions
+    shell: Mapping[str, Any] | None = None
+    todos: tuple[Todo, ...] = ()
+    reads: Mapping[str, str] = field(factory=dict)
+    tracking: AutoCompactTracking = NEVER_COMPACTED
+    spent: Mapping[str, Account] = field(factory=dict)
+    readable: tuple[str, ...] = ()  # folders with results of the sessions it branched from
+
+
+@frozen
+class Loaded:
+    """A state, and why it is an empty one, if there is a reason to tell."""
+
+    state: SessionState
+    problem: str | None = None
+
+
+def load(path: Path) -> Loaded:
+    """The state in the file at `path`."""
+    try:
+        return Loaded(_converter.structure(orjson.loads(path.read_bytes()), SessionState))
+    except FileNotFoundError:
+        return Loaded(SessionState())  # another program's session, or one that did not come far
+    except Exception as error:  # cattrs raises whatever the first wrong value leads to
+        why = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        return Loaded(
+            SessionState(),
+            f"{path} cannot be used ({why}): permissions, folder and cost begin anew",
+        )
+
+
+@define(kw_only=True)
+class Keeping:
+    """Keeps the file of one session up to date."""
+
+    path: Path
+    transcript: Path  # without one nothing was said, and nothing is kept
+    gate: Gate
+    todos: TodoList
+    ledger: Ledger
+    reads: FileReads
+    shell: Bash | None
+    readable: tuple[str, ...] = ()
+    _kept: tuple[object, ...] = ()
+    _at: float = 0.0
+    _failed: bool = False
+
+    def take_up(self, state: SessionState) -> str | None:
+        """Give all parts what they had; what could not be given."""
+        self.todos.todos = state.todos
+        self.ledger.accounts.update(state.spent)
+        problems = []
+        parts: dict[str, Callable[[SessionState], None]] = {
+            "permissions": self._permissions,
+            "the files that were read": self._reads,
+            "the shell's folder and variables": self._shell,
+        }
+        for what, take in parts.items():
+            try:
+                take(state)
+            except (ValueError, KeyError, TypeError, AttributeError):
+                problems.append(what)
+        if not problems:
+            return None
+        return f"{self.path}: what it says of {', '.join(problems)} cannot be used"
+
+    def _permissions(self, state: SessionState) -> None:
+        if state.given is not None:
+            give(self.gate, state.given)
+
+    def _reads(self, state: SessionState) -> None:
+        self.reads.take_up(state.reads)
+
+    def _shell(self, state: SessionState) -> None:
+        if state.shell is not None and self.shell is not None:
+            self.shell.state = ShellState.of_data(state.shell)
+
+    def save(self, model: str, tracking: AutoCompactTracking, *, at_once: bool = False) -> None:
+        """Write it down, if there is something new. Never raises: the run goes on without."""
+        shell = self.shell.state if self.shell is not None else None
+        given = (len(self.gate.changes), len(self.gate.grants))
+        kept = (model, tracking, self.gate.mode, given, shell, self.todos.todos)
+        soon = monotonic() - self._at < _AT_MOST_EVERY_S
+        if (kept == self._kept and soon and not at_once) or not self.transcript.exists():
+            return
+        state = SessionState(
+            model=model,
+            permission_mode=self.gate.mode.value,
+            given=given_to(self.gate),
+            shell=None if shell is None else shell.as_data(),
+            todos=self.todos.todos,
+            reads=self.reads.as_data(),
+            tracking=tracking,
+            spent=self.ledger.accounts,
+            readable=self.readable,
+        )
+        try:
+            _replace(self.path, encoded(_converter.unstructure(state)))
+        except OSError as error:
+            if not self._failed:
+                _log.warning("session state not kept", path=str(self.path), error=str(error))
+            self._failed = True
+            return
+        self._kept, self._at = kept, monotonic()
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """The new content or the old, whatever happens; never a mixture, never for other eyes."""
+    private_folder(path.parent)
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(file, "wb") as out:
+            out.write(data)
+        part.rename(path)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,110 @@
+"""The real process killed in the middle of a call: what a resume tells of it is the truth."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from interlock.open_calls import FINISHED, NOT_STARTED, STARTED, STARTED_READING, closed
+from interlock.options import Options, PermissionMode, Resume
+from interlock.scripted import Answer, ScriptedServer, ServerThread, reply, tool_use
+from interlock.sessions import read_messages
+from tests.agent.support import MODEL, Room, results, sent, tell
+
+COMMAND = (sys.executable, "-m", "interlock")
+ROOT = Path(__file__).parents[2]
+FREE = PermissionMode.BYPASS_PERMISSIONS
+
+
+def killed(room: Room, answers: Sequence[Answer], *, at: str) -> None:
+    """Run the program on these answers, and kill it once there is a file of this name."""
+    with ServerThread(answers) as server:
+        env = {
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "HOME": str(room.home),
+            "INTERLOCK_HOME": str(room.home),
+            "PYTHONPATH": str(ROOT),
+            "ANTHROPIC_API_KEY": "key",
+            "ANTHROPIC_BASE_URL": server.base_url,
+        }
+        process = subprocess.Popen(
+            [*COMMAND, "-p", "go", "--model", MODEL, "--permission-mode", FREE.value],
+            cwd=room.work,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        until = time.monotonic() + 30
+        while not (room.work / at).exists():
+            assert process.poll() is None, process.communicate()[1]
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+
+
+async def test_what_ran_what_waited_and_what_was_done_are_told_apart_after_a_kill(
+    room: Room,
+) -> None:
+    runs = room.work / "runs"
+    lines = {
+        "done": f"cd /; export KEPT=yes; echo one >> {runs}",
+        "runs": f"echo two >> {runs}; touch {room.work}/here; sleep 60",
+        "waits": f"echo three >> {runs}",
+    }
+    calls = [tool_use("Bash", {"command": line}, id=id_) for id_, line in lines.items()]
+    killed(room, [reply(*calls)], at="here")
+
+    answers = [reply(tool_use("Bash", {"command": "echo $KEPT in $PWD"})), reply("I see.")]
+    async with ScriptedServer(answers) as server:
+        options = Options(resume=Resume(), permission_mode=FREE)
+        async with room.open(server, options=options) as agent:
+            await tell(agent, "go on")
+        async with room.open(server, options=options) as agent:
+            again = agent._messages
+
+    assert results(server.requests[0]) == [
+        ("done", "(no output)", False),
+        ("runs", STARTED, True),
+        ("waits", NOT_STARTED, True),
+    ]
+    assert results(server.requests[1])[0][1] == "yes in /"  # kept while the prompt ran
+    assert runs.read_text() == "one\ntwo\n"
+    assert sum(STARTED in str(message) for message in again) == 1
+    assert server.verdict() == ()
+    assert len(sent(server.requests[0])) == 8  # prompt, three calls, three results, prompt
+
+
+@pytest.mark.parametrize(
+    ("edge", "words"),
+    [
+        ("", NOT_STARTED),
+        ('"Began"', STARTED_READING),
+        ('"Returned"', FINISHED.format(how="well")),
+    ],
+)
+async def test_a_crash_at_each_record_of_a_call_is_told_as_what_it_was(
+    room: Room, edge: str, words: str
+) -> None:
+    """As if the process had ended right behind the record, before anything else was written."""
+    path = room.work / "a.txt"
+    answers = [reply(tool_use("Read", {"file_path": str(path)}, id="look")), reply("ok")]
+    async with ScriptedServer(answers) as server, room.open(server) as agent:
+        await tell(agent, "look")
+    (calls,) = agent.paths.runs.glob("*.calls.jsonl")
+    lines = calls.read_text().splitlines(keepends=True)
+    at = next((n for n, line in enumerate(lines) if edge and edge in line), 0)
+    calls.write_text("".join(lines[: at + 1]))
+    history = read_messages(agent.transcript_path)[:2]
+
+    (one,) = closed(history, agent.paths.runs)
+
+    assert words in str(one.result.content)
+    assert closed((*history, one.result), agent.paths.runs) == ()

@@ -1,0 +1,131 @@
+"""Sessions gone on with from the command line, as a script and as a person do it."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Sequence
+
+import pytest
+
+from interlock.cli.flags import parse
+from interlock.errors import UsageError
+from interlock.scripted import Answer, SentRequest, ServerThread, reply
+from interlock.sessions import read_messages
+from tests.cli.shell import REAL, Ran, Shell
+from tests.cli.test_cli_interactive import seated
+
+ID = "00000000-0000-4000-8000-00000000000a"
+OTHER = "00000000-0000-4000-8000-00000000000b"
+MODEL = ("--model", "claude-sonnet-4-5")
+
+
+def asked(shell: Shell, answers: Sequence[Answer], *argv: str) -> tuple[Ran, list[SentRequest]]:
+    with ServerThread(answers) as server:
+        ran = shell.run("-p", *argv, program=REAL, env={"ANTHROPIC_BASE_URL": server.base_url})
+        return ran, list(server.requests)
+
+
+def said(request: SentRequest) -> list[str]:
+    return [
+        block["text"]
+        for one in request.body["messages"]
+        for block in one["content"]
+        if "text" in block
+    ]
+
+
+@pytest.mark.parametrize("how", [("--continue",), ("--resume", ID[-8:]), ("--resume=paint",)])
+def test_a_session_goes_on_in_its_own_file(shell: Shell, how: tuple[str, ...]) -> None:
+    how = tuple(ID if each == ID[-8:] else each for each in how)
+    asked(shell, [reply("Red.")], "paint it", "--session-id", ID, *MODEL)
+
+    ran, requests = asked(shell, [reply("As before.")], "and the door?", *how)
+
+    assert (ran.code, ran.out, ran.err) == (0, "As before.\n", "")
+    assert said(requests[0]) == ["paint it", "Red.", "and the door?"]
+    assert requests[0].body["model"] == "claude-sonnet-4-5"
+    assert [path.stem for path in shell.transcripts] == [ID]
+
+
+def test_the_cost_of_the_session_goes_on(shell: Shell) -> None:
+    form = ("--output-format", "json")
+    first, _ = asked(shell, [reply("one")], "first", *form)
+    second, _ = asked(shell, [reply("two")], "second", "-c", *form)
+
+    assert second.json["session_id"] == first.json["session_id"]
+    assert second.json["total_cost_usd"] > first.json["total_cost_usd"] > 0
+    assert second.json["num_turns"] == first.json["num_turns"] == 1
+
+
+def test_a_branch_leaves_the_session_as_it_was(shell: Shell) -> None:
+    asked(shell, [reply("Red.")], "paint it", "--session-id", ID, *MODEL)
+    before = next(path for path in shell.transcripts if path.stem == ID).read_bytes()
+    branch = ("--resume", ID, "--fork-session", "--session-id", OTHER)
+
+    ran, requests = asked(shell, [reply("Blue.")], "and if blue?", *branch)
+
+    assert (ran.code, ran.out) == (0, "Blue.\n")
+    assert said(requests[0]) == ["paint it", "Red.", "and if blue?"]
+    kept, copy = shell.transcripts
+    assert (kept.stem, copy.stem) == (ID, OTHER)
+    assert kept.read_bytes() == before
+    assert len(read_messages(copy)) == 4
+
+
+def test_a_session_that_is_being_written_is_refused_in_one_line(shell: Shell) -> None:
+    asked(shell, [reply("Red.")], "paint it", "--session-id", ID, *MODEL)
+    (path,) = shell.transcripts
+    with path.open("rb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        refused, requests = asked(shell, [], "more", "--continue")
+        branched, _ = asked(shell, [reply("Blue.")], "more", "--continue", "--fork-session")
+
+    assert (refused.code, refused.out, requests) == (1, "", [])
+    assert refused.err.count("\n") == 1
+    assert "another process is writing this session" in refused.err
+    assert "--fork-session" in refused.err
+    assert (branched.code, branched.out) == (0, "Blue.\n")
+
+
+def test_a_session_that_exists_is_not_begun_a_second_time(shell: Shell) -> None:
+    asked(shell, [reply("Red.")], "paint it", "--session-id", ID)
+    ran, requests = asked(shell, [], "paint it", "--session-id", ID)
+
+    assert (ran.code, requests) == (1, [])
+    assert "exists already; resume it" in ran.err
+
+
+@pytest.mark.parametrize("how", [("--continue",), ("--resume", ID), ("--resume=",)])
+def test_where_there_is_no_such_session_one_line_says_so(
+    shell: Shell, how: tuple[str, ...]
+) -> None:
+    ran, requests = asked(shell, [], "more", *how)
+
+    assert (ran.code, ran.out, requests, ran.err.count("\n")) == (1, "", [], 1)
+    assert "session" in ran.err
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("--continue", "--resume", "x"),
+        ("--fork-session",),
+        ("--continue", "--session-id", ID),
+    ],
+)
+def test_flags_that_contradict_each_other_are_refused(argv: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError):
+        parse(["-p", "hi", *argv])
+
+
+def test_a_person_goes_on_at_the_terminal(shell: Shell) -> None:
+    asked(shell, [reply("Red.")], "paint it", "--session-id", ID, *MODEL)
+
+    with seated(shell, [reply("Still red.")], "--continue") as (person, server):
+        person.sees("resumed: paint it")
+        person.types("and now?\r")
+        person.sees("Still red.")
+        person.types("/exit\r")
+
+        assert person.ends() == 0
+        assert said(server.requests[0]) == ["paint it", "Red.", "and now?"]
