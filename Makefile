@@ -50,7 +50,7 @@ format: install ## let ruff rewrite the code
 golden: install ## record the golden traces anew
 	$(BIN)/python -m tests.golden.record
 
-bench: install ## overhead per turn, calls side by side, 3,000 turns, floods, large files, replay
+bench: install ## overhead, calls side by side, 3,000 turns, floods, large files, replay, resume
 	$(BIN)/python benches/overhead.py
 	$(BIN)/python benches/parallel_tools.py
 	$(BIN)/python benches/long_job.py
@@ -58,6 +58,7 @@ bench: install ## overhead per turn, calls side by side, 3,000 turns, floods, la
 	$(BIN)/python benches/grep_tree.py
 	$(BIN)/python benches/read_huge.py
 	$(BIN)/python benches/replay.py
+	$(BIN)/python benches/resume.py
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) .coverage* .mypy_cache .pytest_cache .ruff_cache build *.egg-info

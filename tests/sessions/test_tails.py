@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import tracemalloc
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -70,6 +71,23 @@ async def test_what_stands_before_a_compaction_is_not_even_looked_at(tmp_path: P
         uuid(3_001),
     ]
     assert len(rows) == 4  # the boundary, and three messages
+
+
+def test_memory_follows_what_is_sent_not_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    with path.open("wb") as file:
+        for n in range(1, 2_000):  # 32 MB
+            file.write(orjson.dumps(line(n, n - 1 or None, "z" * 16_000)) + b"\n")
+        file.write(orjson.dumps(line(3_000, None, "so far", isCompactSummary=True)) + b"\n")
+        file.write(orjson.dumps(line(3_001, 3_000, "go on")) + b"\n")
+
+    tracemalloc.start()
+    got = read(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert [message.text for message in got.messages] == ["so far", "go on"]
+    assert peak < 2 << 20
 
 
 def test_the_last_whole_line_goes_on_whatever_time_stamps_say_and_others_are_told() -> None:
