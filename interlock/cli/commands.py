@@ -9,8 +9,12 @@ from enum import StrEnum
 from attrs import frozen
 
 from interlock.agent import Agent
+from interlock.cli import picking
 from interlock.context.gauge import render
+from interlock.errors import SessionNotFound
 from interlock.options import PermissionMode
+from interlock.permissions.ask import visible
+from interlock.sessions import session_named
 from phases.world.updates import Show
 
 
@@ -19,6 +23,7 @@ class End(StrEnum):
 
     LEAVE = "leave"
     CLEAR = "clear"  # another session begins
+    RESUME = "resume"  # an earlier one goes on
 
 
 @frozen(kw_only=True)
@@ -28,6 +33,7 @@ class Place:
     agent: Agent
     say: Callable[[str], None]
     show: Show
+    go_to: Callable[[str], None]  # told the session that goes on next
 
 
 @frozen(kw_only=True)
@@ -91,6 +97,25 @@ async def _clear(place: Place, _: str) -> End:
     return End.CLEAR
 
 
+async def _resume(place: Place, name: str) -> End | None:
+    home, cwd = place.agent.paths.home, place.agent.cwd
+    if not name:
+        for one in picking.newest(home, cwd):
+            place.say(f"{one.session_id[:8]}  {visible(one.title)}")
+        place.say("/resume with an id, its beginning, or a part of the title goes on with one")
+        return None
+    try:
+        found = session_named(home, cwd, name)
+    except SessionNotFound as error:
+        place.say(f"! {error}")
+        return None
+    if found.session_id == place.agent.session_id:
+        place.say("! that is this session")
+        return None
+    place.go_to(found.session_id)
+    return End.RESUME
+
+
 async def _leave(place: Place, _: str) -> End:
     return End.LEAVE
 
@@ -120,6 +145,9 @@ COMMANDS = {
             at_once=True,
         ),
         Command(name="queue", help="what waits to be read", run=_queue, at_once=True),
+        Command(
+            name="resume", argument="[ID|TITLE]", help="go on with an earlier session", run=_resume
+        ),
         Command(name="clear", help="begin another session", run=_clear),
         Command(name="exit", help="leave", run=_leave, at_once=True),
     )

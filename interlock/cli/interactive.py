@@ -53,6 +53,7 @@ class Interactive:
     live: Live
     fresh: Callable[[], None]  # called before each prompt: what stopped the last one is past
     ended: commands.End | None = None
+    next_session: str | None = None  # the one to go on with, where it ends so
     _busy: bool = False
     _typed: anyio.Event = field(factory=anyio.Event)
 
@@ -114,11 +115,16 @@ class Interactive:
 
     async def _command(self, command: commands.Command, line: str) -> None:
         argument = line.strip().partition(" ")[2].strip()
-        place = commands.Place(agent=self.agent, say=self.keys.say, show=self.live.show)
+        place = commands.Place(
+            agent=self.agent, say=self.keys.say, show=self.live.show, go_to=self._go_to
+        )
         end = await command.run(place, argument)
         if end is not None:
             self.ended = end
             self.keys.leave()
+
+    def _go_to(self, session: str) -> None:
+        self.next_session = session
 
     def _interrupt(self) -> bool:
         if self._busy:

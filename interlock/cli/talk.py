@@ -16,13 +16,15 @@ from interlock.cli.headless import flags_of, options_of
 from interlock.cli.interactive import Interactive
 from interlock.cli.logs import configure
 from interlock.cli.main import complain
+from interlock.cli.picking import picked
 from interlock.cli.render import Live
 from interlock.cli.signals import Signals
 from interlock.cli.terminal import Suspending, SuspendingPerson, TerminalKeys
 from interlock.configured import configured
 from interlock.errors import UsageError
+from interlock.home import home_of
 from interlock.interrupt import InterruptSignal
-from interlock.options import Options
+from interlock.options import Options, Resume
 from interlock.permissions import BadRule, terminal_or_nobody
 from interlock.settings import Settings
 
@@ -30,7 +32,11 @@ from interlock.settings import Settings
 def run(asked: argparse.Namespace) -> int:
     """Talk until the person leaves; the exit code. Raises InterlockError."""
     signals = Signals()
-    found = configured(options_of(asked), flags_of(asked), os.environ)
+    options = options_of(asked)
+    if options.resume is not None and options.resume.session == "":
+        named = picked(home_of(os.environ), options.cwd)
+        options = evolve(options, resume=evolve(options.resume, session=named))
+    found = configured(options, flags_of(asked), os.environ)
     for warning in found.configuration.warnings:
         complain(warning)
     os.environ.update(found.options.environment)
@@ -43,16 +49,22 @@ def run(asked: argparse.Namespace) -> int:
 
 
 async def _talk(options: Options, settings: Settings, first: str | None, signals: Signals) -> None:
-    end, source = End.CLEAR, "startup" if options.resume is None else "resume"
-    while end is End.CLEAR:
-        end = await _session(options, settings, first, signals, source)
-        options = evolve(options, session_id=None, resume=None)
-        first, source = None, "clear"
+    source = "startup" if options.resume is None else "resume"
+    while True:
+        end, named = await _session(options, settings, first, signals, source)
+        if end is End.LEAVE:
+            return
+        going_on = None
+        if named is not None:
+            going_on = Resume(session=named, over_model=True, over_mode=True)
+        options = evolve(options, session_id=None, resume=going_on)
+        first, source = None, end.value
 
 
 async def _session(
     options: Options, settings: Settings, first: str | None, signals: Signals, source: str
-) -> End:
+) -> tuple[End, str | None]:
+    """How it ended, and the session that goes on next."""
     interrupt = InterruptSignal()
     keys = TerminalKeys(history=settings.home / "history")
     asker = Suspending(terminal_or_nobody(interrupt))
@@ -78,6 +90,6 @@ async def _session(
         agent.introduce(live.show)
         session = Interactive(agent=agent, keys=keys, live=live, fresh=fresh)
         end = await session.run(first)
-        agent.end_as("clear" if end is End.CLEAR else "prompt_input_exit")
+        agent.end_as("prompt_input_exit" if end is End.LEAVE else end.value)
     sys.stdout.flush()
-    return end
+    return end, session.next_session

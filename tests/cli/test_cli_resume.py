@@ -129,3 +129,42 @@ def test_a_person_goes_on_at_the_terminal(shell: Shell) -> None:
 
         assert person.ends() == 0
         assert said(server.requests[0]) == ["paint it", "Red.", "and now?"]
+
+
+def test_a_person_picks_a_session_by_its_number(shell: Shell) -> None:
+    asked(shell, [reply("Red.")], "paint it", "--session-id", ID, *MODEL)
+    asked(shell, [reply("Deep.")], "dig it", "--session-id", OTHER, *MODEL)
+
+    with seated(shell, [reply("Still red.")], "--resume") as (person, server):
+        person.sees("1 ")
+        person.sees("dig it")
+        person.sees("2 ")
+        person.sees("paint it")
+        person.types("2\r")
+        person.sees("resumed: paint it")
+        person.types("and now?\r")
+        person.sees("Still red.")
+        person.types("/exit\r")
+
+        assert person.ends() == 0
+        assert said(server.requests[0]) == ["paint it", "Red.", "and now?"]
+
+
+def test_a_person_goes_over_to_another_session(shell: Shell) -> None:
+    asked(shell, [reply("Red.")], "paint it", "--session-id", ID, *MODEL)
+
+    with seated(shell, [reply("Hello."), reply("Still red.")]) as (person, server):
+        person.sees("/help lists the commands")
+        person.types("hi\r")
+        person.sees("Hello.")
+        person.types("/resume nothing\r")
+        person.sees("no session here is 'nothing'")
+        person.types("/resume paint\r")
+        person.sees("resumed: paint it")
+        person.types("and now?\r")
+        person.sees("Still red.")
+        person.types("/exit\r")
+
+        assert person.ends() == 0
+        assert said(server.requests[1]) == ["paint it", "Red.", "and now?"]
+    assert len(shell.transcripts) == 2
