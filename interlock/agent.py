@@ -15,14 +15,13 @@ from time import monotonic
 import anyio
 from attrs import define, evolve, field
 
-from fsm import TraceWriter, header_of
-from interlock import records, token_budget
+from interlock import token_budget
 from interlock.admission import Admission
 from interlock.context.autocompact import by_hand, fixed_part_warning
 from interlock.context.gauge import Fill, fill
 from interlock.cooldown import CoolDown
 from interlock.drive import Finished, Ports, drive
-from interlock.errors import TranscriptError, UsageError
+from interlock.errors import UsageError
 from interlock.home import SessionPaths
 from interlock.hooks import HookedStop, HookedTools, SessionHooks, Who, notified
 from interlock.inbox import (
@@ -35,7 +34,7 @@ from interlock.inbox import (
     Waiting,
 )
 from interlock.interrupt import InterruptSignal
-from interlock.journal import CallJournal, Journal
+from interlock.journal import CallJournal, Journal, opened_trace
 from interlock.ledger import Ledger
 from interlock.model import Mender
 from interlock.options import Options, PermissionMode
@@ -46,11 +45,9 @@ from interlock.quiet import Quiet
 from interlock.recording import Recorder, Recorders, recorder_of
 from interlock.session_state import Keeping
 from interlock.sessions import Transcript
-from interlock.sessions.transcript import private_folder
 from interlock.settings import Settings
 from interlock.summary import ModelUse, RunSummary
 from interlock.summing import Summing
-from interlock.table import LOOP
 from interlock.tally import Tally
 from interlock.tools import (
     TodoList,
@@ -208,7 +205,7 @@ class Agent:
         loop = self._loop((*self._admission.taken_notes(), *inbox.said(text)), typed)
         path = self.paths.trace(run_id)
         with (
-            self._trace(path, loop) as writer,
+            opened_trace(path, loop) as writer,
             CallJournal(writer, path, self._clock) as calls,
             self._recorder(path, loop, counted) as recorder,
         ):
@@ -230,21 +227,6 @@ class Agent:
     def _recorder(self, path: Path, loop: Loop, show: Show) -> Recorders:
         wanted = self._options.record or self._settings.record
         return recorder_of(wanted, path, loop, self._transcript, self._interrupt, show)
-
-    def _trace(self, path: Path, loop: Loop) -> TraceWriter:
-        """The trace of a run that begins. Raises TranscriptError where it cannot be written."""
-        header = header_of(
-            LOOP, chain_id=loop.run.chain_id, depth=loop.run.depth, start=records.start(loop)
-        )
-        try:
-            private_folder(path.parent)
-            return TraceWriter(header, path, log=_log.debug)
-        except OSError as error:
-            problem = (
-                f"cannot be written: {error.strerror or error}; set INTERLOCK_HOME to a folder "
-                "that can"
-            )
-            raise TranscriptError(str(error.filename or path), problem) from error
 
     async def compact(self, show: Show, focus: str | None = None) -> str | None:
         """Summarise the conversation now, with an eye on `focus`; why it cannot be, or None.

@@ -21,6 +21,7 @@ from interlock.context.inject import PROJECT, user_context
 from interlock.context.microcompact import context_edits
 from interlock.cooldown import CoolDown
 from interlock.errors import UsageError
+from interlock.home import SessionPaths
 from interlock.hooks import (
     Hook,
     HookedRequests,

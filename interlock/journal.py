@@ -13,9 +13,29 @@ from attrs import define, field
 
 from fsm import Step, TraceWriter, header_of, record_of
 from interlock import call_records, records
+from interlock.errors import TranscriptError
+from interlock.quiet import Quiet
+from interlock.sessions.transcript import private_folder
+from interlock.table import LOOP
 from interlock.tools.lifecycle import TOOL_CALL, CallFacts
 from phases.world.loop import Loop
 from phases.world.ports import Clock
+
+_log = Quiet("interlock.loop")
+
+
+def opened_trace(path: Path, loop: Loop) -> TraceWriter:
+    """The trace of a run that begins. Raises TranscriptError where it cannot be written."""
+    header = header_of(
+        LOOP, chain_id=loop.run.chain_id, depth=loop.run.depth, start=records.start(loop)
+    )
+    try:
+        private_folder(path.parent)
+        return TraceWriter(header, path, log=_log.debug)
+    except OSError as error:
+        why = error.strerror or error
+        problem = f"cannot be written: {why}; set INTERLOCK_HOME to a folder that can"
+        raise TranscriptError(str(error.filename or path), problem) from error
 
 
 class Journal:

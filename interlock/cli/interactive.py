@@ -7,7 +7,7 @@ that only look). Knows neither how keys are read (`terminal`) nor what commands 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Protocol
 
 import anyio
@@ -18,10 +18,11 @@ from interlock.cli import commands
 from interlock.cli.render import Live
 from interlock.cli.verdict import line_of
 from interlock.errors import InterlockError
-from interlock.inbox import Queued
+from interlock.inbox import Mode, Queued
 
 _READ = "(the agent reads it at its next stop)"
 _RUN = "(done when the agent has finished)"
+_THEN = "(read when that command is done)"
 
 
 class Keys(Protocol):
@@ -54,16 +55,21 @@ class Interactive:
     fresh: Callable[[], None]  # called before each prompt: what stopped the last one is past
     ended: commands.End | None = None
     next_session: str | None = None  # the one to go on with, where it ends so
+    # Typed behind a command that waits: they are for what there is after it.
+    held: list[str] = field(factory=list)
     _busy: bool = False
     _typed: anyio.Event = field(factory=anyio.Event)
 
-    async def run(self, first: str | None) -> commands.End:
-        """Work until it is over; `first` is the prompt that was given with the command."""
-        if first is not None:
-            self.agent.queue(first)
+    async def run(self, first: Sequence[str]) -> commands.End:
+        """Work until it is over; `first` are the lines that were given before it began.
+
+        What was typed and not read by then is `unread`.
+        """
         end = commands.End.LEAVE
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._work)
+            for line in first:
+                await self._take(line)
             async for line in self.keys.lines(self._interrupt):
                 await self._take(line)
             end = self.ended = self.ended or end
@@ -78,10 +84,27 @@ class Interactive:
         if command is not None and command.at_once:
             await self._command(command, line)
             return
-        self.agent.queue(line)
+        waits = self.held or any(one.is_command for one in self.agent.waiting.messages)
+        if waits:
+            self.held.append(line)
+        else:
+            self.agent.queue(line)
         if self._busy:
-            self.keys.say(_READ if command is None else _RUN)
+            self.keys.say(_THEN if waits else _READ if command is None else _RUN)
         self._typed.set()
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """What was typed and nobody has read."""
+        waiting = (one.text for one in self.agent.waiting.messages if one.mode is Mode.PROMPT)
+        return (*waiting, *self.held)
+
+    def _let_go(self) -> None:
+        """A command is done: what was typed behind it is next, up to another command."""
+        while self.held and self.ended is None:
+            line = self.held.pop(0)
+            if self.agent.queue(line).is_command:
+                return
 
     async def _work(self) -> None:
         """One after another: prompts and the commands among them."""
@@ -103,8 +126,10 @@ class Interactive:
         command = commands.find(queued.text) if queued.is_command else None
         if command is not None:
             await self._command(command, queued.text)
+            self._let_go()
         elif queued.is_command:
             self.keys.say(commands.unknown(queued.text))
+            self._let_go()
         else:
             self.fresh()
             summary = await self.agent.prompt(queued, self.live.show)

@@ -50,21 +50,22 @@ def run(asked: argparse.Namespace) -> int:
 
 async def _talk(options: Options, settings: Settings, first: str | None, signals: Signals) -> None:
     source = "startup" if options.resume is None else "resume"
+    lines: tuple[str, ...] = () if first is None else (first,)
     while True:
-        end, named = await _session(options, settings, first, signals, source)
+        end, named, lines = await _session(options, settings, lines, signals, source)
         if end is End.LEAVE:
             return
         going_on = None
         if named is not None:
             going_on = Resume(session=named, over_model=True, over_mode=True)
         options = evolve(options, session_id=None, resume=going_on)
-        first, source = None, end.value
+        source = end.value
 
 
 async def _session(
-    options: Options, settings: Settings, first: str | None, signals: Signals, source: str
-) -> tuple[End, str | None]:
-    """How it ended, and the session that goes on next."""
+    options: Options, settings: Settings, first: tuple[str, ...], signals: Signals, source: str
+) -> tuple[End, str | None, tuple[str, ...]]:
+    """How it ended, the session that goes on next, and what was typed and not read."""
     interrupt = InterruptSignal()
     keys = TerminalKeys(history=settings.home / "history")
     asker = Suspending(terminal_or_nobody(interrupt))
@@ -91,5 +92,8 @@ async def _session(
         session = Interactive(agent=agent, keys=keys, live=live, fresh=fresh)
         end = await session.run(first)
         agent.end_as("prompt_input_exit" if end is End.LEAVE else end.value)
+        unread = session.unread
+        if unread and end is End.LEAVE:
+            complain(f"nobody has read: {' / '.join(unread)}")
     sys.stdout.flush()
-    return end, session.next_session
+    return end, session.next_session, unread

@@ -192,6 +192,28 @@ def test_the_conversation_can_be_summarised_looked_at_and_begun_anew(shell: Shel
         assert len(shell.transcripts) == 2
 
 
+def test_what_is_typed_behind_a_command_is_for_what_comes_after_it(shell: Shell) -> None:
+    waits = "touch here; until test -e go; do sleep 0.05; done"
+    answers = [reply(tool_use("Bash", {"command": waits})), reply("First."), reply("Second.")]
+    with seated(shell, answers, "--permission-mode", "bypassPermissions") as (person, server):
+        person.sees("/help lists the commands")
+        person.types("work\r")
+        person.sees("● Bash")
+        person.types("/clear\r")
+        person.sees("done when the agent has finished")
+        person.types("something new\r")
+        person.sees("read when that command is done")
+        (shell.folder / "go").touch()
+        person.sees("First.")
+        person.sees("Second.")
+        person.types("/exit\r")
+
+        assert person.ends() == 0
+        assert "something new" not in str(server.requests[1].body)
+        assert len(server.requests[2].body["messages"]) == 1
+        assert len(shell.transcripts) == 2
+
+
 def test_the_permission_mode_can_be_changed_on_the_way(shell: Shell) -> None:
     answers = [
         reply(tool_use("Bash", {"command": "echo made > made.txt"})),
