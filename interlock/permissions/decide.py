@@ -21,7 +21,7 @@ from interlock.permissions.decision import Decision, Part, Question, Verdict
 from interlock.permissions.harmless import changed_files, harmless, reads_only
 from interlock.permissions.line_rules import Line, allowing, first_hit, opened
 from interlock.permissions.matching import Match
-from interlock.permissions.paths import covers, guarded, inside
+from interlock.permissions.paths import covers, guarded, inside, real_or_written
 from interlock.permissions.rules import READERS, Rule, Rules, forbids, permits
 from interlock.permissions.shell import Command, File, read
 from interlock.permissions.shell.reading import SAFE_NAMES
@@ -74,7 +74,7 @@ class Judge:
         cls, folder: Path, rules: Rules, mode: PermissionMode, further: tuple[Path, ...] = ()
     ) -> Judge:
         """`further` folders are worked in too: reads there run, and edits if they are accepted."""
-        real = (each.resolve() for each in (folder, *further))
+        real = (real_or_written(each) for each in (folder, *further))
         return cls(rules=rules, mode=mode, folders=tuple(dict.fromkeys(real)))
 
     def decide(self, question: Question, said: Decision | None = None) -> Decision:

@@ -11,6 +11,7 @@ from interlock.options import Options
 from interlock.permissions.decide import Judge
 from interlock.permissions.decision import Decision, Part, Question, Verdict
 from interlock.permissions.domains import PREFIX
+from interlock.permissions.paths import expanded_home, real_or_written
 from interlock.permissions.rules import READERS, WRITERS, BadRule, Rule, Rules
 from interlock.permissions.shell import read
 from interlock.permissions.suggest import suggested
@@ -74,8 +75,8 @@ def _question(
 
 
 def _about_path(tool: str, text: str, cwd: Path) -> Question:
-    written = cwd / Path(text).expanduser()
-    real = (Path(os.path.realpath(written)),)
+    written = cwd / expanded_home(Path(text))
+    real = (real_or_written(written),)
     writes = tool in WRITERS
     return Question(
         tool=tool,

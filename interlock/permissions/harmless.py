@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path, PurePath
 
-from interlock.permissions.paths import inside
+from interlock.permissions.paths import inside, is_folder, real
 from interlock.permissions.shell import Command, Word, read
 
 _ECHOED = re.compile(r"[\w.,:+=@%/-]*")
@@ -47,7 +47,8 @@ def harmless(command: Command, cwd: Path, folders: tuple[Path, ...]) -> bool:
 def _is_listed(word: str, cwd: Path, folders: tuple[Path, ...]) -> bool:
     if word.startswith("-"):
         return re.fullmatch(r"-[A-Za-z1]+", word) is not None
-    return inside(Path(os.path.realpath(cwd / word)), folders)
+    path = real(cwd / word)
+    return path is not None and inside(path, folders)
 
 
 # --- reads only ------------------------------------------------------------------------------
@@ -134,19 +135,19 @@ def _git_reads(arguments: tuple[str, ...]) -> bool:
 
 # --- file commands ---------------------------------------------------------------------------
 
-_Targets = Callable[[list[Path]], list[Path]]
+_Targets = Callable[[list[Path]], list[Path | None]]
 
 
-def _each(paths: list[Path]) -> list[Path]:
-    return paths
+def _each(paths: list[Path]) -> list[Path | None]:
+    return [*paths]
 
 
-def _into_last(paths: list[Path]) -> list[Path]:
+def _into_last(paths: list[Path]) -> list[Path | None]:
     """What `cp` and `mv` write: the last path, or in it the names of the others."""
     *sources, target = paths
-    if not os.path.isdir(target):  # noqa: PTH112 (it never raises)
+    if not is_folder(target):
         return [target]
-    return [Path(os.path.realpath(target / source.name)) for source in sources]
+    return [real(target / source.name) for source in sources]
 
 
 _FILE_COMMANDS: dict[str, tuple[str, int, _Targets]] = {
@@ -178,9 +179,20 @@ def changed_files(command: Command, cwd: Path) -> tuple[Path, ...] | None:
         return None
     # Whoever moves a link moves the link and not what it leads to; both must lie inside.
     written = [Path(os.path.normpath(cwd / word)) for word in named]
-    real = [Path(os.path.realpath(path)) for path in written]
-    holders = [Path(os.path.realpath(path.parent)) / path.name for path in written]
-    return tuple(dict.fromkeys((*real, *holders, *targets(real))))
+    led_to = _known(real(path) for path in written)
+    folders = _known(real(path.parent) for path in written)
+    if led_to is None or folders is None:
+        return None
+    holders = [folder / path.name for folder, path in zip(folders, written, strict=True)]
+    changed = _known(targets(led_to))
+    return None if changed is None else tuple(dict.fromkeys((*led_to, *holders, *changed)))
+
+
+def _known(paths: Iterable[Path | None]) -> list[Path] | None:
+    """The paths, None if one of them is not known."""
+    every = [*paths]
+    known = [path for path in every if path is not None]
+    return known if len(known) == len(every) else None
 
 
 # --- what a command names --------------------------------------------------------------------

@@ -16,7 +16,7 @@ from attrs import frozen
 from interlock.permissions.decision import Question
 from interlock.permissions.harmless import NO_FILES, is_glob, named_files, shows_files
 from interlock.permissions.matching import Match, forbidden, matches, names_inner
-from interlock.permissions.paths import covers
+from interlock.permissions.paths import covers, real
 from interlock.permissions.rules import READERS, Rule
 from interlock.permissions.shell import Command, File, Reading
 from interlock.permissions.shell.reading import SAFE_NAMES
@@ -80,7 +80,7 @@ class Line:
         text = file.word.text
         if not text or "\0" in text or (self.reading.moves and not text.startswith("/")):
             return None
-        return Path(os.path.realpath(self.question.cwd / text))
+        return real(self.question.cwd / text)
 
 
 def allowing(rules: Iterable[Rule], command: Command, line: Line) -> Rule | None:
@@ -124,12 +124,15 @@ def _forbids(rule: Rule, command: Command, line: Line) -> Match:
 
 def _shows_denied(specifier: str, command: Command, line: Line) -> Match:
     arguments = command.words[1:]
+    lost = False
     for path in named_files(arguments, line.folders):
-        ways = (Path(os.path.normpath(path)), Path(os.path.realpath(path)))
-        if any(covers(specifier, way, line.root, either=True) for way in ways):
+        followed = real(path)
+        lost |= followed is None
+        ways = (Path(os.path.normpath(path)), followed)
+        if any(way and covers(specifier, way, line.root, either=True) for way in ways):
             return Match.YES if shows_files(command) else Match.MAYBE
     unknown = any(word.text is None and not is_glob(word) for word in arguments)
-    return Match.MAYBE if unknown and shows_files(command) else Match.NO
+    return Match.MAYBE if (unknown or lost) and shows_files(command) else Match.NO
 
 
 def opened(reading: Reading) -> tuple[File, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -31,7 +32,7 @@ def covers(specifier: str, path: Path, root: Path, either: bool = False) -> bool
         readings += [(pattern, anchor) for pattern, anchor in plain if pattern is not None]
     for pattern, anchor in readings:
         top = anchor or root
-        for base in dict.fromkeys((top, Path(top).resolve())):
+        for base in dict.fromkeys((top, real_or_written(top))):
             if path.is_relative_to(base):
                 parts = path.relative_to(base).parts
                 if compiled(pattern, _IGNORES_CASE).covers(parts):
@@ -46,6 +47,39 @@ def relative(specifier: str) -> tuple[str, Path | None]:
     if specifier.startswith("~/"):
         return specifier[1:], Path.home()
     return (specifier[1:] if specifier.startswith("./") else specifier), None
+
+
+def real(path: Path) -> Path | None:
+    """The path with its links followed; None where the system does not let it be followed.
+
+    `/proc/1/root` and its like are links that may not be read: whoever asks must take such a
+    path for one that is not known, and never for one that is harmless.
+    """
+    try:
+        return Path(os.path.realpath(path))
+    except (OSError, ValueError):
+        return None
+
+
+def real_or_written(path: Path) -> Path:
+    """As `real`; where it cannot be followed, the path as it is written."""
+    return real(path) or Path(os.path.normpath(Path.cwd() / path))
+
+
+def expanded_home(path: Path) -> Path:
+    """With `~` made the home folder; as it is, where nobody has that name."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        return path
+
+
+def is_folder(path: Path) -> bool:
+    """Whether it is a folder that may be looked at."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
 
 
 def inside(path: Path, folders: tuple[Path, ...]) -> bool:

@@ -16,6 +16,7 @@ from attrs import evolve, frozen
 from interlock.options import PermissionMode
 from interlock.permissions.decide import Judge
 from interlock.permissions.decision import Verdict
+from interlock.permissions.paths import expanded_home, real_or_written
 from interlock.permissions.rules import BadRule, Rule, Rules
 
 
@@ -137,7 +138,9 @@ def _changed(rules: Rules, update: Update) -> Rules:
 
 
 def _real(judge: Judge, update: Update) -> tuple[Path, ...]:
-    return tuple((judge.folders[0] / each.expanduser()).resolve() for each in update.directories)
+    return tuple(
+        real_or_written(judge.folders[0] / expanded_home(each)) for each in update.directories
+    )
 
 
 def _unique(paths: Iterable[Path]) -> tuple[Path, ...]:
