@@ -114,7 +114,8 @@ def _reads(command: Command) -> bool:
         return False
     arguments = command.words[1:]
     if _READ.fullmatch(name):
-        return name != "printf" or not arguments or arguments[0].text not in (None, "-v")
+        sets = name == "printf" and arguments
+        return not sets or not (arguments[0].text or "-v").startswith("-v")
     literal = command.literal
     if literal is None:  # an option could hide in what is not known
         return False

@@ -20,7 +20,28 @@ from tests.permissions.shells import RealBash
 
 ALLOW = tuple(
     f"Bash({name}:*)"
-    for name in ("ls", "git status", "cat", "x", "a", "eval", "echo", "time", "f")
+    for name in (
+        "ls",
+        "git status",
+        "cat",
+        "x",
+        "a",
+        "eval",
+        "echo",
+        "time",
+        "f",
+        "test",
+        "[",
+        "[[",
+        "printf",
+        "let",
+        "read",
+        "unset",
+        "export",
+        "wait",
+        "declare",
+        "mapfile",
+    )
 )
 FORBIDDEN = ("rm", "make", "sudo")
 
@@ -36,6 +57,10 @@ def _compound(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         "for i in a b; do {}; done", "case a in a) {};; esac", "cat <<E\n$({})\nE", "{} > f 2>&1",
         "cat <<'E' | {}\ntext '\nE\n{}", "bash -c '{}'", "eval '{}'", "time {}",
         "f() {{ {}; }}; f",
+        "test -v 'a[$({})]'", "[ x -eq 'a[$({})]' ]", "printf -v 'a[$({})]' x", "let 'a[$({})]'",
+        "read 'a[$({})]' <<< x", "unset 'a[$({})]'", "export 'a[$({})]=1'", "wait -p 'a[$({})]'",
+        "[[ -v 'a[$({})]' ]]", "[[ 'a[$({})]' -eq 0 ]]", "declare 'a[`{}`]=1'", "[ -f \"$({})\" ]",
+        "x='a[$({})]'; unset a[x]", "x='$({})'; test -v \"a[$x]\"", "mapfile 'a[$({})]' <<< x",
         "timeout 5 {}", "env {}", "xargs {}", "{} # {}", "{} \\\n -a",
     )  # fmt: skip
     return st.builds(

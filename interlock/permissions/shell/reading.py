@@ -13,6 +13,7 @@ from attrs import define, evolve, field
 
 from interlock.permissions.shell import checks
 from interlock.permissions.shell.line import Command, File, Reading, Word
+from interlock.permissions.shell.names import worked_out
 from interlock.permissions.shell.syntax import Node, parsed
 from interlock.permissions.shell.words import SUBSTITUTIONS, WORDS, resolved
 from interlock.permissions.shell.wrappers import Carried, carried
@@ -223,6 +224,7 @@ class _Walk:
         options = any((word.text or "-").startswith("-") for word in words[1:])
         if options and words[0].text in ("declare", "local", "typeset"):
             self._note(f"{words[0].text} can give a variable powers")
+        self._note(worked_out(words))
         if words[0].text == "time" and len(words) > 1 and words[1].source in _RESERVED:
             self._note("time in front of a group")
         found = carried(words) if self.depth <= _MAX_DEPTH else None
@@ -354,5 +356,5 @@ def _alters(command: Command) -> bool:
     if command.name == "set":
         return not all(_HARMLESS_SET.fullmatch(word.text or "") for word in command.words[1:])
     if command.name == "printf":
-        return len(command.words) > 1 and command.words[1].text in (None, "-v")
+        return len(command.words) > 1 and (command.words[1].text or "-v").startswith("-v")
     return True
