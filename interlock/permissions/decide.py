@@ -19,7 +19,7 @@ from attrs import evolve, frozen
 from interlock.options import PermissionMode
 from interlock.permissions.decision import Decision, Part, Question, Verdict
 from interlock.permissions.harmless import changed_files, harmless, reads_only
-from interlock.permissions.line_rules import Line, allowing, first_hit, opened
+from interlock.permissions.line_rules import Line, allowing, first_hit, opened, says_hidden
 from interlock.permissions.matching import Match
 from interlock.permissions.paths import covers, guarded, inside, real_or_written
 from interlock.permissions.rules import READERS, Rule, Rules, forbids, permits
@@ -191,12 +191,9 @@ class Judge:
         if self.mode is PermissionMode.PLAN and not reads_only(line.text):
             return Decision(verdict=Verdict.DENY, reason=_PLANNING)
         reading, tool = line.reading, line.question.tool
-        bound = any(
-            rule.tool == tool and rule.specifier for rule in (*self.rules.deny, *self.rules.ask)
-        )
-        if reading.doubt is not None and bound:
-            reason = f"the line cannot be checked against the rules about {tool}: {reading.doubt}"
-            return Decision(verdict=Verdict.ASK, reason=reason, firm=True)
+        unseen = reading.doubt or reading.hidden
+        if unseen is not None and self.is_bound(tool):
+            return _unchecked(tool, unseen)
         if self._trusts(line) is not None:
             return _allow("the whole line is allowed")
         if reading.doubt is not None:
@@ -224,7 +221,16 @@ class Judge:
                 return _by(hit.rule, verdict, does)
             if hit is not None:
                 return _by(hit.rule, Verdict.ASK, "may be about it: some words are not known")
+        tool = line.question.tool
+        for each in command.everything() if self.is_bound(tool) else ():
+            if each.hidden is not None and not says_hidden(self.rules.allow, each, line):
+                return _unchecked(tool, each.hidden)
         return self._trusts(line) or self._granted(command, line)
+
+    def is_bound(self, tool: str) -> bool:
+        """Whether rules forbid some commands: then each must be seen."""
+        rules = (*self.rules.deny, *self.rules.ask)
+        return any(rule.tool == tool and rule.specifier for rule in rules)
 
     def _granted(self, command: Command, line: Line) -> Decision:
         unsafe = [name for name in command.assignments if not SAFE_NAMES.fullmatch(name)]
@@ -284,6 +290,11 @@ def _by(rule: Rule, verdict: Verdict, does: str) -> Decision:
         origin=rule.origin,
         firm=verdict is Verdict.ASK,
     )
+
+
+def _unchecked(tool: str, why: str) -> Decision:
+    reason = f"the line cannot be checked against the rules about {tool}: {why}"
+    return Decision(verdict=Verdict.ASK, reason=reason, firm=True)
 
 
 def _allow(reason: str) -> Decision:

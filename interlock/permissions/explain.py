@@ -23,6 +23,13 @@ _STAYS_POSSIBLE = (
 )
 
 
+_FILES_HIDE = (
+    "Bash rules bind the commands of a line, those inside others too, and ask where a program may"
+    " be told to run more; what a script, a Makefile or a program under another name runs, only a"
+    " sandbox can bound."
+)
+
+
 def rules_of(options: Options) -> Rules:
     """All rules in force: those of settings files, and those of the flags."""
     given: dict[str, list[tuple[str, str]]] = {"allow": [], "ask": [], "deny": []}
@@ -105,6 +112,8 @@ def told(question: Question, decision: Decision, judge: Judge) -> Iterator[str]:
         yield f"what would help: {help_}"
     if question.command is not None and any(rule.tool in READERS for rule in judge.rules.deny):
         yield f"note: {_STAYS_POSSIBLE}"
+    if question.command is not None and judge.is_bound(question.tool):
+        yield f"note: {_FILES_HIDE}"
 
 
 def helps(question: Question, decision: Decision) -> str | None:

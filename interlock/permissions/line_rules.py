@@ -15,7 +15,7 @@ from attrs import frozen
 
 from interlock.permissions.decision import Question
 from interlock.permissions.harmless import NO_FILES, is_glob, named_files, shows_files
-from interlock.permissions.matching import Match, forbidden, matches, names_inner
+from interlock.permissions.matching import Match, forbidden, matches, names_inner, prefix
 from interlock.permissions.paths import covers, real
 from interlock.permissions.rules import READERS, Rule
 from interlock.permissions.shell import Command, File, Reading
@@ -105,6 +105,23 @@ def allowing(rules: Iterable[Rule], command: Command, line: Line) -> Rule | None
         if command.opaque is None and inner_allowed:
             return rule
     return None
+
+
+def says_hidden(rules: Iterable[Rule], command: Command, line: Line) -> bool:
+    """Whether a rule that allows the command also says by what it may run others.
+
+    `python -c:*` does, `python:*` does not: the first was written with that in mind.
+    """
+    for rule in rules:
+        if rule.tool != line.question.tool or rule.specifier is None or rule.verbatim:
+            continue
+        if matches(rule.specifier, command.words) is not Match.YES:
+            continue
+        begin = prefix(rule.specifier)
+        said = "*" not in rule.specifier if begin is None else len(begin) > command.hidden_at > 0
+        if said and sets_nothing(command):
+            return True
+    return False
 
 
 def sets_nothing(command: Command) -> bool:

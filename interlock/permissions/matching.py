@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
+from collections.abc import Iterator
 from enum import IntEnum
 from functools import lru_cache
 
@@ -56,6 +57,8 @@ def forbidden(specifier: str, command: Command) -> Match:
         best = max(best, matches(specifier, (Word(name, name), *command.words[1:])))
     if name == "git":
         best = max(best, matches(specifier, (Word("git", "git"), *_without_options(command))))
+    for words in _launched(command.words):
+        best = max(best, matches(specifier, words))
     return best
 
 
@@ -107,6 +110,30 @@ def _globbed(specifier: str, words: tuple[Word, ...]) -> Match:
         return Match.YES
     fixed = pattern.partition("*")[0]
     return Match.MAYBE if said.startswith(fixed) or fixed.startswith(said) else Match.NO
+
+
+# Programs that prepare an environment and run what stands behind these words.
+_LAUNCHERS = (
+    ("bundle", "exec"), ("bunx",), ("hatch", "run"), ("mise", "exec"), ("npm", "exec"), ("npx",),
+    ("pdm", "run"), ("pipenv", "run"), ("pipx", "run"), ("pixi", "run"), ("pnpm", "exec"),
+    ("poetry", "run"), ("rye", "run"), ("uv", "run"), ("uvx",), ("yarn", "exec"),
+)  # fmt: skip
+
+
+def _launched(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
+    """What a launcher may be given to run: an option's value could be its beginning."""
+    texts = tuple(word.text for word in words[:2])
+    launcher = next((each for each in _LAUNCHERS if texts[: len(each)] == each), None)
+    if launcher is None:
+        return
+    behind_option = False
+    for at in range(len(launcher), len(words)):
+        option = (words[at].text or "").startswith("-")
+        if not option:
+            yield words[at:]
+            if not behind_option:
+                return
+        behind_option = option
 
 
 _VALUED = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"})

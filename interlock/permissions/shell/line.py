@@ -41,6 +41,8 @@ class Command:
     transparent: bool = False
     reach: int = 0
     source: str = ""
+    hidden: str | None = None  # why it may run commands that none of its words is
+    hidden_at: int = 0  # the word that says so
 
     def __str__(self) -> str:
         return self.source or " ".join(word.source for word in self.words)
@@ -66,13 +68,15 @@ class Command:
 class Reading:
     """What a line would run. Each field that is not None says why one cannot be sure.
 
-    `doubt`: there may be commands that were not found. `altered`: a name may not mean what it
-    says, since the line sets a variable, defines a function or changes the shell.
+    `doubt`: there may be commands that were not found. `hidden`: it gives a program something to
+    run. `altered`: a name may not mean what it says, since the line sets a variable, defines a
+    function or changes the shell.
     """
 
     commands: tuple[Command, ...]
     files: tuple[File, ...]
     doubt: str | None = None
+    hidden: str | None = None
     altered: str | None = None
     moves: bool = False  # a command changes the folder, so relative paths are not known
 

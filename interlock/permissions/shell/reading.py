@@ -14,6 +14,7 @@ from attrs import define, evolve, field
 from interlock.permissions.shell import checks
 from interlock.permissions.shell.line import Command, File, Reading, Word
 from interlock.permissions.shell.names import worked_out
+from interlock.permissions.shell.programs import OF_SHELL, hiding, sets_runner
 from interlock.permissions.shell.syntax import Node, parsed
 from interlock.permissions.shell.words import SUBSTITUTIONS, WORDS, resolved
 from interlock.permissions.shell.wrappers import Carried, carried
@@ -93,6 +94,7 @@ class _Walk:
     files: list[File] = field(factory=list)
     doubt: str | None = None
     altered: str | None = None
+    hidden: str | None = None
 
     def reading(self) -> Reading:
         every = [each for command in self.commands for each in command.everything()]
@@ -102,6 +104,7 @@ class _Walk:
             commands=tuple(self.commands),
             files=tuple(self.files),
             doubt=self.doubt,
+            hidden=self.hidden,
             altered=self.altered,
             moves=any(each.name in _MOVES for each in every),
         )
@@ -217,7 +220,16 @@ class _Walk:
         return Word(text=text if plain else None, source=text)
 
     def _with_inner(self, words: tuple[Word, ...], names: tuple[str, ...], source: str) -> Command:
-        command = Command(words=words, assignments=names, source=source)
+        hides = hiding(words, names, source)
+        if hides is not None and words[0].text in OF_SHELL:
+            self._note(hides.why)
+        command = Command(
+            words=words,
+            assignments=names,
+            source=source,
+            hidden=None if hides is None else hides.why,
+            hidden_at=0 if hides is None else hides.at,
+        )
         if words[0].text is None or not words[0].text:
             self._note(f"the command {words[0].source} is known to the shell only")
             return command
@@ -242,6 +254,7 @@ class _Walk:
             if found.opaque is None:
                 self._note(inside.doubt)
             self.altered = self.altered or inside.altered
+            self.hidden = self.hidden or inside.hidden
         if found.hides:
             self._note(found.opaque)
         return evolve(
@@ -262,6 +275,7 @@ class _Walk:
         outer.files += self.files
         outer._note(self.doubt)
         outer.altered = outer.altered or self.altered
+        outer.hidden = outer.hidden or self.hidden
         return command
 
     # --- what stands beside commands ---------------------------------------------------------
@@ -299,7 +313,10 @@ class _Walk:
             self._note(checks.here_text(body, self.source))
 
     def _assignment(self, node: Node) -> None:
-        self._assigned(self._name_of(node))
+        name = self._name_of(node)
+        self._assigned(name)
+        if sets_runner(self._text(node)):
+            self.hidden = self.hidden or f"{name} can hold commands"
 
     def _name_of(self, node: Node) -> str:
         self._note(checks.tiled(node, self.source))

@@ -16,6 +16,11 @@ from interlock.permissions.shell.line import Word
 Words = tuple[Word, ...]
 
 
+# What `xargs` reads: any number of words.
+_INPUT = Word(None, "...", single=False, raw=False)
+_ECHO = (Word("echo", "echo"),)
+
+
 @frozen(kw_only=True)
 class Wrapper:
     """How a wrapper's words are read: letters of options, and what comes before the command."""
@@ -26,6 +31,7 @@ class Wrapper:
     operands: int = 0
     assigns: bool = False  # takes NAME=value in front of the command
     transparent: bool = True
+    appends: bool = False  # puts words of its input behind the command
     alone: str = ""  # letters of options with which it only tells, and runs nothing
 
 
@@ -47,14 +53,20 @@ _WRAPPERS: Mapping[str, Wrapper] = {
     "timeout": Wrapper(
         valued="ks", flags="v", operands=1, long=frozenset({"--foreground", "--preserve-status"})
     ),
-    "xargs": Wrapper(valued="nPLdasEI", flags="0rtpx", long=frozenset({"--null"})),
+    "xargs": Wrapper(valued="nPLdasEI", flags="0rtpx", long=frozenset({"--null"}), appends=True),
 }
 # Run commands too, in ways that are not followed word by word.
 _OTHERS = re.compile(
-    r"busybox|chroot|chrt|flock|parallel|script|ssh|strace|su|taskset|unshare|watch|nsenter|coproc"
+    r"bwrap|busybox|capsh|catchsegv|choom|chroot|chronic|chrt|coproc|cpulimit|dbus-run-session"
+    r"|eatmydata|entr|faketime|fakeroot|firejail|flock|hyperfine|i386|ifne|ld-linux[\w.-]*|ld\.so"
+    r"|linux32|linux64|ltrace|nsenter|numactl|parallel|perf|pkexec|prlimit|proot|rlwrap|runcon"
+    r"|runuser|screen|script|sem|setarch|setpriv|sg|ssh|start-stop-daemon|strace|su|systemd-run"
+    r"|taskset|tmux|toybox|uclampset|unbuffer|uname26|unshare|valgrind|watch|x86_64|xvfb-run"
 )
 _SHELLS = re.compile(r"bash|dash|ksh|sh|zsh|rbash")
-_LINES = re.compile(r"parallel|script|ssh|su|watch|flock")
+_LINES = re.compile(
+    r"capsh|flock|hyperfine|parallel|runuser|screen|script|sem|sg|ssh|su|tmux|watch"
+)
 _FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=")
 
@@ -116,7 +128,9 @@ def _by_options(wrapper: Wrapper, name: str, words: Words) -> Carried | None:
         elif len(text) > 1 and all(each in wrapper.flags for each in text[1:]):
             at += 1
         else:
-            return _guessed(words, f"the option {text} of {name} is not known")
+            # `env -S'rm x'` holds a command in the option's own word.
+            split = name == "env" and "S" in text
+            return _guessed(words, f"the option {text} of {name} is not known", hides=split)
     at += wrapper.operands
     names: list[str] = []
     while wrapper.assigns and at < len(words):
@@ -131,9 +145,12 @@ def _by_options(wrapper: Wrapper, name: str, words: Words) -> Carried | None:
 def _rest(
     wrapper: Wrapper, words: Words, at: int, names: tuple[str, ...], replaced: str | None
 ) -> Carried | None:
-    if at >= len(words):
+    rest = words[at:]
+    if wrapper.appends and replaced is None:
+        rest = (*(rest or _ECHO), _INPUT)
+    if not rest:
         return None
-    rest = _filled_in(words[at:], replaced) if replaced else words[at:]
+    rest = _filled_in(rest, replaced) if replaced else rest
     return Carried(commands=(rest,), assignments=names, transparent=wrapper.transparent, reach=at)
 
 
@@ -192,6 +209,8 @@ def _shell(words: Words) -> Carried | None:
             at += 1
         elif text.startswith(("-", "+")):
             return _guessed(words, "the shell's options are not known", lines=True, hides=True)
+        elif text.startswith(("/dev/", "/proc/")):
+            return Carried(opaque="the shell reads commands from its input", hides=True)
         else:
             return None
     return Carried(opaque="the shell reads commands from its input", hides=True)
