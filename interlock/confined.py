@@ -14,7 +14,7 @@ from interlock.options import Options
 from interlock.permissions import Gate, Rule
 from interlock.permissions.paths import covers, relative
 from interlock.permissions.rules import READERS, WRITERS
-from interlock.sandbox import Mode, Policy, protected, secrets
+from interlock.sandbox import Mode, Policy, lacking, protected, secrets
 
 _WILD = frozenset("*?[{\\")
 _MOST_LOOKED_AT = 1_000_000  # files and folders, for each command anew; some seconds
@@ -25,6 +25,15 @@ def mode_of(options: Options) -> Mode:
     if options.sandbox_mode is not None:
         return options.sandbox_mode
     return Mode.AUTO if options.sandbox.enabled else Mode.OFF
+
+
+def approves(options: Options) -> bool:
+    """Whether commands would run in a sandbox that holds, and so need nobody's approval.
+
+    Raises NoSandbox where one is required and cannot be had.
+    """
+    mode = mode_of(options)
+    return lacking(mode) is None and mode is not Mode.OFF and options.sandbox.auto_allow
 
 
 def policy_of(options: Options, cwd: Path, gate: Gate, home: Path) -> Policy:

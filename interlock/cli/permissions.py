@@ -36,14 +36,17 @@ def run(argv: Sequence[str]) -> int:
 
 def _explained(call: str, asked: Namespace, as_json: bool) -> int:
     import orjson
+    from attrs import evolve
 
+    from interlock import confined
     from interlock.cli.headless import flags_of, options_of
     from interlock.configured import configured
     from interlock.permissions import BadRule, explain
+    from interlock.sandbox import without
 
     options = configured(options_of(asked), flags_of(asked), os.environ, key=False).options
     try:
-        judge = explain.judge_of(options)
+        judge = evolve(explain.judge_of(options), confined=confined.approves(options))
         question = explain.question_of(call, judge.folders[0])
     except BadRule as error:
         raise UsageError(str(error)) from error
@@ -55,4 +58,7 @@ def _explained(call: str, asked: Namespace, as_json: bool) -> int:
     else:
         for line in explain.told(question, decision, judge):
             print(line)
+        warning = without(confined.mode_of(options))
+        if warning is not None and question.command is not None:
+            print(f"note: {warning}")
     return _CODES[decision.verdict]

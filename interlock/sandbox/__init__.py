@@ -8,7 +8,7 @@ from interlock.sandbox.policy import (
     protected,
     secrets,
 )
-from interlock.sandbox.sandbox import Sandbox, opened, without
+from interlock.sandbox.sandbox import Sandbox, lacking, opened, without
 from interlock.sandbox.settings import BadSandbox, ignored, parse, tightening
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Sandbox",
     "SandboxSettings",
     "ignored",
+    "lacking",
     "opened",
     "parse",
     "protected",

@@ -80,6 +80,17 @@ class Sandbox:
         return tuple(notes)
 
 
+def lacking(mode: Mode) -> str | None:
+    """Why this machine cannot give all of the sandbox that is wished for, or None.
+
+    Raises NoSandbox where it is required.
+    """
+    missing = bubblewrap.missing() if mode is not Mode.OFF else None
+    if mode is Mode.REQUIRED and missing is not None:
+        raise NoSandbox(f"--sandbox required: {missing}; {_INSTALL}")
+    return missing
+
+
 @asynccontextmanager
 async def opened(
     mode: Mode,
@@ -93,9 +104,7 @@ async def opened(
 
     Raises NoSandbox where one is required and cannot be had.
     """
-    missing = bubblewrap.missing() if mode is not Mode.OFF else None
-    if mode is Mode.REQUIRED and missing is not None:
-        raise NoSandbox(f"--sandbox required: {missing}; {_INSTALL}")
+    missing = lacking(mode)
     if mode is Mode.OFF or (missing is not None and landlock.abi() == 0):
         yield None
         return

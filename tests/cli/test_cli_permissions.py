@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from interlock.cli.main import main
+from interlock.sandbox.bubblewrap import missing
 
 FLAGS = ["--allowedTools", "Bash(git push:*)", "--disallowedTools", "Bash(rm:*)", "Read(.env)"]
 
@@ -77,6 +81,43 @@ def test_a_further_folder_counts(capfd: pytest.CaptureFixture[str], tmp_path: Pa
 
     assert explained(capfd, f"Read({there}/a)", *cwd)[0] == 2
     assert explained(capfd, f"Read({there}/a)", *cwd, "--add-dir", str(there))[0] == 0
+
+
+def test_a_sandbox_that_holds_counts_as_in_a_run(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    if missing() is not None:
+        pytest.skip("no sandbox here")
+    cwd = ("--cwd", str(tmp_path))
+    own = ("--settings", '{"sandbox": {"autoAllowBashIfSandboxed": false}}')
+
+    code, out, _ = explained(capfd, "Bash(make zz)", "--sandbox", "required", *cwd)
+
+    assert code == 0
+    assert out.startswith("allow: ")
+    assert "it runs in the sandbox" in out
+    assert explained(capfd, "Bash(make zz)", "--sandbox", "off", *cwd)[0] == 2
+    assert explained(capfd, "Bash(make zz)", "--sandbox", "auto", *own, *cwd)[0] == 2
+    assert explained(capfd, "Bash(rm x)", "--sandbox", "required", *FLAGS, *cwd)[0] == 1
+
+
+def test_where_no_sandbox_is_to_be_had_that_is_said(tmp_path: Path) -> None:
+    def said(mode: str) -> tuple[int, str]:
+        line = ["-m", "interlock", "permissions", "explain", "Bash(make)", "--sandbox", mode]
+        environment = {**os.environ, "PATH": str(tmp_path), "HOME": str(tmp_path)}
+        done = subprocess.run(
+            [sys.executable, *line], env=environment, capture_output=True, text=True, check=False
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    code, out = said("required")
+    assert code == 1
+    assert out.count("\n") == 1
+    assert "--sandbox required: bubblewrap (bwrap) is not installed" in out
+    code, out = said("auto")
+    assert code == 2
+    assert "bubblewrap (bwrap) is not installed" in out
+    assert "not installed" not in said("off")[1]
 
 
 @pytest.mark.parametrize(
