@@ -17,7 +17,7 @@ import orjson
 from attrs import frozen
 
 from interlock.permissions.decision import Decision, Question
-from interlock.permissions.suggest import suggested
+from interlock.permissions.suggest import suggested, told
 from interlock.permissions.updates import Update
 from phases.world.ports import Interrupt
 
@@ -130,8 +130,7 @@ async def _shown(question: Question, decision: Decision) -> str:
     lines += [
         f"  - {part.shown}: {part.reason}" for part in decision.parts if len(decision.parts) > 1
     ]
-    rule = suggested(question)
-    meaning = f"this very line: {rule}" if rule.verbatim else f"{rule}"
+    meaning = told(suggested(question))
     where = f"in {question.cwd}; " if question.command is not None else ""
     lines.append(f"  ({where}always means, in this session: {meaning})")
     return "\n".join(visible(line) for line in lines) + "\n"

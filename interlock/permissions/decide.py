@@ -114,7 +114,7 @@ class Judge:
         if self.mode is PermissionMode.BYPASS_PERMISSIONS:
             return _allow("permissions are bypassed")
         for rule in self.rules.allow:
-            if permits(rule, question, root):
+            if permits(rule, question, self.folders):
                 return _by(rule, Verdict.ALLOW, "allows it")
         return self._by_mode(question)
 

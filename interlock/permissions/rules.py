@@ -24,7 +24,7 @@ from attrs import evolve, field, frozen
 from interlock.permissions import domains
 from interlock.permissions.decision import Question
 from interlock.permissions.globs import BadPattern, compiled
-from interlock.permissions.paths import covers, relative
+from interlock.permissions.paths import covers, guarded, inside, relative
 
 # A rule about paths speaks of what is done to a file, not of one tool only.
 READERS = frozenset({"Read", "Glob", "Grep"})
@@ -50,13 +50,15 @@ class Rule:
     """One rule. `specifier` None means every call of the tool.
 
     `origin` says where it stands, beginning with whose settings they are: "project settings,
-    .claude/settings.json:12". A `verbatim` one is a whole command line, `*` and all.
+    .claude/settings.json:12". A `verbatim` one is a whole command line, `*` and all. A `plain` one
+    is about the files of all working folders, those that steer git, a shell or us left out.
     """
 
     tool: str
     specifier: str | None = None
     origin: str | None = field(default=None, eq=False)
     verbatim: bool = False
+    plain: bool = False
 
     def __str__(self) -> str:
         return self.tool if self.specifier is None else f"{self.tool}({self.specifier})"
@@ -173,7 +175,7 @@ def parsed(text: str, origin: str | None = None) -> tuple[Rule, ...]:
 # --- which calls a rule is about, commands apart ----------------------------------------------
 
 
-def permits(rule: Rule, question: Question, root: Path) -> bool:
+def permits(rule: Rule, question: Question, folders: tuple[Path, ...]) -> bool:
     """Whether an allow rule matches: every path of the call must be covered, as a real path."""
     if rule.specifier is None:
         return rule.names(question)
@@ -181,7 +183,11 @@ def permits(rule: Rule, question: Question, root: Path) -> bool:
         return False
     if question.tool in _GROUPS.get(rule.tool, ()):
         paths = (*question.reads, *question.writes)
-        return bool(paths) and all(covers(rule.specifier, path, root) for path in paths)
+        if rule.plain:
+            return bool(paths) and all(
+                inside(path, folders) and not guarded(path, folders) for path in paths
+            )
+        return bool(paths) and all(covers(rule.specifier, path, folders[0]) for path in paths)
     return rule.tool == question.tool and _is_about(rule, question) is True
 
 

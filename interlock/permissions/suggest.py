@@ -6,7 +6,7 @@ import re
 
 from interlock.permissions import domains
 from interlock.permissions.decision import Question
-from interlock.permissions.rules import Rule
+from interlock.permissions.rules import READERS, WRITERS, Rule
 from interlock.permissions.shell import read
 from interlock.permissions.updates import Destination
 
@@ -22,6 +22,7 @@ _BEGINNINGS = (
     r"(?:uv|poetry|hatch) run (?:pytest|mypy|ruff)",
     r"(?:black|eslint|flake8|mypy|pyright|pytest|ruff|tsc)",
 )
+_PATTERN = re.compile(r"[\[\]{}*?]")  # letters of a path that a rule would take for a pattern
 _BEGINNING = re.compile("|".join(f"(?:{each})" for each in _BEGINNINGS))
 
 
@@ -34,7 +35,26 @@ def suggested(question: Question) -> Rule:
         host = domains.host_of(question.arguments.get("url"))
         if host is not None:
             return Rule(question.tool, f"{domains.PREFIX}{host}", origin)
+    if question.tool in READERS | WRITERS:
+        return _for_files(question, origin)
     return Rule(question.tool, None, origin)
+
+
+def told(rule: Rule) -> str:
+    """What the rule is about, for the person who would give it."""
+    if rule.verbatim:
+        return f"this very line: {rule}"
+    if rule.plain:
+        return f"{rule.tool} in the working folders, files that steer git, a shell or me left out"
+    return str(rule)
+
+
+def _for_files(question: Question, origin: str) -> Rule:
+    """Who lets one file be written has not looked at a hook of git, or at one of the home folder;
+    who lets one be read that lies outside has seen its name, and no other."""
+    if question.tool in READERS and len(question.reads) == 1:
+        return Rule(question.tool, f"/{_PATTERN.sub('?', str(question.reads[0]))}", origin)
+    return Rule(question.tool, "**", origin, plain=True)
 
 
 def _for_line(tool: str, line: str, origin: str) -> Rule:

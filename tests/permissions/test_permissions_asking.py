@@ -207,12 +207,56 @@ async def test_yes_is_for_once_and_always_for_the_same_command() -> None:
     assert [question.command for question in asker.asked] == ["make", "make", "make x"]
 
 
-async def test_always_for_another_tool_is_for_all_its_calls() -> None:
+async def test_always_for_a_file_is_for_those_of_the_working_folder() -> None:
     door, asker = gate(ALWAYS)
 
     assert (await door.settle(about("Write", "a", Path("/")))).allowed
     assert (await door.settle(about("Write", "b", Path("/")))).allowed
     assert len(asker.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "written", [".git/hooks/pre-commit", "sub/.claude/settings.json", "../.bashrc", "link/x"]
+)
+@pytest.mark.parametrize("tool", ["Write", "Edit"])
+async def test_always_for_a_file_is_not_for_what_lies_outside_or_steers(
+    tmp_path: Path, tool: str, written: str
+) -> None:
+    (tmp_path / "ws").mkdir()
+    (tmp_path / "ws/link").symlink_to(tmp_path)
+    asker = Scripted([ALWAYS, NO, NO])
+    door = Gate(Judge.of(tmp_path / "ws", Rules(), PermissionMode.DEFAULT), asker)
+
+    assert (await door.settle(about(tool, "ok.txt", tmp_path / "ws"))).allowed
+    assert (await door.settle(about(tool, "sub/ok.txt", tmp_path / "ws"))).allowed
+    assert not (await door.settle(about(tool, written, tmp_path / "ws"))).allowed
+    assert not (await door.settle(bash(f"echo x > {written}", tmp_path / "ws"))).allowed
+    assert len(asker.asked) == 3
+
+
+async def test_always_for_a_file_outside_is_for_that_file(tmp_path: Path) -> None:
+    (tmp_path / "ws").mkdir()
+    asker = Scripted([ALWAYS, NO])
+    door = Gate(Judge.of(tmp_path / "ws", Rules(), PermissionMode.DEFAULT), asker)
+
+    for _ in range(2):
+        assert (await door.settle(about("Read", "../a[1]{b,c}*", tmp_path / "ws"))).allowed
+    assert not (await door.settle(about("Read", "../b", tmp_path / "ws"))).allowed
+
+
+@pytest.mark.parametrize(
+    ("tool", "written", "told"),
+    [
+        ("Write", "a.txt", "Write in the working folders, files that steer git, a shell or me"),
+        ("Read", "/etc/hosts", "in this session: Read(//etc/hosts))"),
+    ],
+)
+async def test_the_person_sees_what_always_would_open(
+    person: Person, tool: str, written: str, told: str
+) -> None:
+    await person.answers(about(tool, written, Path("/work")), "n no\n")
+
+    assert told in person.seen
 
 
 async def test_always_does_not_lift_a_deny_rule() -> None:
