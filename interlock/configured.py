@@ -23,6 +23,7 @@ from interlock.permissions import BadRule, Rule, Rules
 from interlock.sandbox import BadSandbox, SandboxSettings, ignored, tightening
 from interlock.sandbox import parse as parse_sandbox
 from interlock.settings import Settings
+from interlock.tools import meant
 from interlock.tools import names as tool_names
 
 
@@ -54,7 +55,8 @@ def configured(
     sandbox, unheard = _sandbox(found, problems)
     if problems:
         raise ConfigurationError(problems)
-    found = attrs.evolve(found, warnings=(*found.warnings, *never_run, *unheard))
+    warnings = (*found.warnings, *never_run, *_strange(found), *unheard)
+    found = attrs.evolve(found, warnings=warnings)
     rules = (counted for rule in found.permissions for counted in _counted(rule, cwd))
     settings = settings_of(found)
     helper = found.api_key_helper
@@ -133,6 +135,16 @@ def _sandbox(found: Configuration, problems: list[str]) -> tuple[SandboxSettings
         except BadSandbox as error:
             problems.append(f"{part.at(*error.place).place}: {error}")
     return settings, tuple(unheard)
+
+
+def _strange(found: Configuration) -> Iterator[str]:
+    """Rules that match nothing because a tool's name is misspelt; other agents' tools pass."""
+    known = tool_names()
+    for rule in found.permissions:
+        name = Rule.parse(rule.text).tool
+        if name not in known and (near := meant(name)) is not None:
+            where = f"{rule.origin.place}: permissions.{rule.behaviour}"
+            yield f"{where}: {rule.text!r} matches nothing: no tool is called {name}; {near} is"
 
 
 def _unreadable(rule: StandingRule) -> str | None:

@@ -15,6 +15,7 @@ from interlock.errors import UsageError
 from interlock.permissions.decision import Verdict
 
 USAGE = "write: interlock permissions explain 'Bash(git push)' [flags of a run] [--json]"
+_ELSEWHERE = ("Agent", "Skill", "Task", "WebSearch")  # what rules may speak of all the same
 _CODES = {Verdict.ALLOW: 0, Verdict.DENY: 1, Verdict.ASK: 2}
 
 
@@ -50,6 +51,7 @@ def _explained(call: str, asked: Namespace, as_json: bool) -> int:
         question = explain.question_of(call, judge.folders[0])
     except BadRule as error:
         raise UsageError(str(error)) from error
+    _insist_on_a_tool(question.tool)
     decision = judge.decide(question)
     if as_json:
         print(
@@ -62,3 +64,14 @@ def _explained(call: str, asked: Namespace, as_json: bool) -> int:
         if warning is not None and question.command is not None:
             print(f"note: {warning}")
     return _CODES[decision.verdict]
+
+
+def _insist_on_a_tool(name: str) -> None:
+    """Raise UsageError for a tool that nobody has: no flag would help it."""
+    from interlock.tools import meant, names
+
+    if name in names() or name.startswith("mcp__") or name in _ELSEWHERE:
+        return
+    near = meant(name)
+    hint = f"did you mean {near}?" if near else f"there are {', '.join(sorted(names()))}"
+    raise UsageError(f"no tool is called {name}; {hint}")

@@ -7,7 +7,15 @@ from interlock.tools.executor import ToolExecutor
 from interlock.tools.perform import ToolSession
 from interlock.tools.plan import PlanMode
 from interlock.tools.reads import FileReads
-from interlock.tools.registry import NameTaken, UnknownTool, built_in, chosen, names, with_own
+from interlock.tools.registry import (
+    NameTaken,
+    UnknownTool,
+    built_in,
+    chosen,
+    meant,
+    names,
+    with_own,
+)
 from interlock.tools.seams import (
     After,
     Before,
@@ -60,6 +68,7 @@ __all__ = [
     "WebSettings",
     "built_in",
     "chosen",
+    "meant",
     "names",
     "tool",
     "with_own",

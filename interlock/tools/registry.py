@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 from interlock.tools.ask_user import AskUserQuestion, Person
 from interlock.tools.bash import Bash, ShellSettings
@@ -81,6 +82,13 @@ def with_own(built: dict[str, Tool], own: Iterable[Tool]) -> dict[str, Tool]:
 def names() -> frozenset[str]:
     """Every tool there is, also those that are not always on offer."""
     return frozenset((*built_in(), EnterPlanMode.name, ExitPlanMode.name, Sleep.name))
+
+
+def meant(name: str) -> str | None:
+    """The tool that a name nearly is, or None."""
+    known = {each.lower(): each for each in names()}
+    near = get_close_matches(name.lower(), known, n=1, cutoff=0.7)
+    return known[near[0]] if near else None
 
 
 def chosen(tools: dict[str, Tool], names: Iterable[str] | None) -> dict[str, Tool]:

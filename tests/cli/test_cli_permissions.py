@@ -133,3 +133,16 @@ def test_what_is_no_call_is_refused_in_one_line(
     assert (
         "interlock permissions explain 'Bash(git push)'" in err or "like 'Bash(git push)'" in err
     )
+
+
+@pytest.mark.parametrize(
+    ("call", "hint"), [("bash(ls)", "did you mean Bash?"), ("Nope(x)", "there are")]
+)
+def test_a_tool_that_nobody_has_is_said_to_be_none(
+    capfd: pytest.CaptureFixture[str], call: str, hint: str
+) -> None:
+    code, out, err = explained(capfd, call)
+
+    assert (code, out) == (1, "")
+    assert "no tool is called" in err
+    assert hint in err

@@ -199,3 +199,14 @@ def test_an_unknown_source_is_refused(shell: Shell) -> None:
     assert ran.err == (
         "interlock: --setting-sources: no source 'team'; choose from user,project,local\n"
     )
+
+
+def test_a_rule_with_a_misspelt_tool_is_warned_of_with_its_line(shell: Shell) -> None:
+    rules = {"permissions": {"deny": ["bash(rm:*)", "TheirTool"]}}
+    write(shell.folder / ".claude" / "settings.json", rules)
+
+    ran, _ = against(shell, [reply("fine")])
+
+    assert ran.code == 0
+    assert "'bash(rm:*)' matches nothing: no tool is called bash; Bash is" in ran.err
+    assert "settings.json:" in ran.err
