@@ -92,7 +92,7 @@ def test_the_gauge_is_drawn_as_a_table_with_bars() -> None:
     lines = render(fill(SESSION, loop)).splitlines()
 
     assert lines[0].endswith(" of 20,000 tokens (87%)")
-    assert lines[1] == "  results of Bash             10,026   50%  ##########"
+    assert lines[1] == "  results of Bash                 10,026   50%  ##########"
     assert lines[2] == "  system prompt, tools, notes      5,000   25%  #####"
     assert lines[-1] == f"heaviest: result of Bash ({BASH.id}): 10,025 tokens"
 

@@ -33,7 +33,7 @@ JSON = st.recursive(
     st.none()
     | st.booleans()
     | st.integers(-(2**40), 2**40)
-    | st.floats(allow_nan=False, width=32)
+    | st.floats(allow_nan=False, allow_infinity=False, width=32)
     | st.text(st.characters(codec="utf-8")),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(codec="utf-8")), inner),
     max_leaves=5,
