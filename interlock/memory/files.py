@@ -2,20 +2,26 @@
 
 The user's own, then those of the folders from the top of the project down to the working folder,
 each `CLAUDE.md` and `AGENTS.md`, then the user's own ones for the project (`CLAUDE.local.md`). The
-nearest stands last: where two disagree, it is the one to follow. Knows nothing of requests.
+nearest stands last: where two disagree, it is the one to follow. What a file imports with `@path`
+follows it. Knows nothing of requests.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from attrs import frozen
+from attrs import define, evolve, field, frozen
+
+from interlock.memory.imports import imports, is_path, leads_to
 
 NAMES = ("CLAUDE.md", "AGENTS.md")
 LOCAL = "CLAUDE.local.md"
 # A file of rules that a person wrote and reads is far smaller; what is larger is no such file.
 LARGEST = 100_000  # bytes
+MOST = 400_000  # bytes of all files together
+DEEPEST = 5  # imports within imports
 
 
 @frozen(kw_only=True)
@@ -27,25 +33,73 @@ class NoteFile:
     text: str
     size: int  # bytes of the file
     problem: str | None = None
+    importer: Path | None = None  # the file that asked for it
 
 
-def found(cwd: Path, home: Path) -> tuple[NoteFile, ...]:
-    """The note files for a session in `cwd`, each once, in the order in which they are told."""
-    seen: set[Path] = set()
-    notes: list[NoteFile] = []
-    for path, kind in _places(cwd, home):
+def found(cwd: Path, home: Path, further: Sequence[Path] = ()) -> tuple[NoteFile, ...]:
+    """The note files for a session in `cwd`, each once, in the order in which they are told.
+
+    Files of a project import from the project, the user's folder and `further` folders only.
+    """
+    folders = _from_the_top(cwd)
+    inside = tuple(folder.resolve() for folder in (folders[0], home, *further))
+    reading = _Reading(inside=inside)
+    for path, kind in _places(folders, home):
+        if path.is_file():
+            reading.take(path, kind, depth=0)
+    return tuple(reading.notes)
+
+
+@define(kw_only=True)
+class _Reading:
+    """One round through all files; no file is read twice, so nothing can go round in circles."""
+
+    inside: tuple[Path, ...]
+    notes: list[NoteFile] = field(factory=list)
+    _seen: set[Path] = field(factory=set)
+    _size: int = 0
+
+    def take(self, path: Path, kind: str, *, depth: int, importer: Path | None = None) -> None:
         real = path.resolve()
-        if real not in seen and path.is_file():
-            seen.add(real)
-            notes.append(_read(path, kind))
-    return tuple(notes)
+        if real in self._seen:
+            return
+        self._seen.add(real)
+        note = evolve(_read(path, kind), importer=importer)
+        self._size += len(note.text.encode())
+        if self._size > MOST:
+            why = f"left out: with it the notes would be more than {MOST:,} bytes"
+            note = evolve(note, text="", problem=why)
+        at = len(self.notes)
+        self.notes.append(note)
+        problems = [note.problem] if note.problem else []
+        for written in imports(note.text):
+            problem = self._import(written, note, depth + 1)
+            if problem is not None:
+                problems.append(problem)
+        self.notes[at] = evolve(note, problem="; ".join(problems) or None)
+
+    def _import(self, written: str, by: NoteFile, depth: int) -> str | None:
+        """Read what is imported; why it is not, in words, where it surely was meant."""
+        real = leads_to(written, by.path.resolve().parent)
+        if real is None or not os.path.isfile(real):  # noqa: PTH113 (it never raises)
+            return f"@{written} is not there" if is_path(written) else None
+        if real in self._seen:
+            return None
+        # The user's own file may name what it likes; a project's would show others' files.
+        if by.kind == "project" and not any(map(real.is_relative_to, self.inside)):
+            return f"@{written} lies outside the project and is left out"
+        if depth > DEEPEST:
+            return f"@{written} is left out: it is more than {DEEPEST} imports deep"
+        self.take(real, by.kind, depth=depth, importer=by.path)
+        return None
 
 
 def told(notes: Sequence[NoteFile]) -> str:
     """The files as one text, each under its path; "" where there is none."""
     parts = []
     for note in notes:
-        head = f"Contents of {note.path} ({_WHOSE[note.kind]}):"
+        whose = f"imported by {note.importer}" if note.importer else _WHOSE[note.kind]
+        head = f"Contents of {note.path} ({whose}):"
         tail = f"\n({note.problem})" if note.problem else ""
         if note.text.strip() or tail:
             parts.append(f"{head}\n\n{note.text.strip()}{tail}")
@@ -59,10 +113,10 @@ _WHOSE = {
 }
 
 
-def _places(cwd: Path, home: Path) -> Iterator[tuple[Path, str]]:
+def _places(folders: Sequence[Path], home: Path) -> Iterator[tuple[Path, str]]:
     for name in NAMES:
         yield home / name, "user"
-    for folder in _from_the_top(cwd):
+    for folder in folders:
         for name in NAMES:
             yield folder / name, "project"
             yield folder / ".claude" / name, "project"

@@ -1,0 +1,45 @@
+"""What a note file takes in with `@path`: which words of it are meant, and where they lead.
+
+Text in code and mail addresses is left alone. Reads nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
+# Behind a blank, a bracket or the line's beginning: in `me@example.org` it stands behind a letter.
+_IMPORT = re.compile(r"(?:^|(?<=[\s(\[]))@([^\s@`]+)")
+_STOPS = ".,;:!?)]}'\""
+
+
+def imports(text: str) -> Iterator[str]:
+    """The paths that a text imports, as they are written, in order."""
+    fence = ""
+    for line in text.splitlines():
+        mark = _FENCE.match(line)
+        if fence:
+            closes = mark is not None and mark[1].startswith(fence) and not line.strip(" `~")
+            fence = "" if closes else fence
+        elif mark is not None:
+            fence = mark[1]
+        else:
+            for found in _IMPORT.finditer(_CODE.sub(" ", line)):
+                if path := found[1].rstrip(_STOPS):
+                    yield path
+
+
+def is_path(written: str) -> bool:
+    """Whether it is surely meant as a file: `@someone` is a person as well."""
+    return "/" in written or Path(written).suffix != ""
+
+
+def leads_to(written: str, folder: Path) -> Path | None:
+    """The real path, counted from the importing file's folder; None for what is none."""
+    try:
+        return (folder / Path(written).expanduser()).resolve()
+    except (OSError, RuntimeError, ValueError):
+        return None
