@@ -126,18 +126,20 @@ async def open_agent(
         stack.push_async_callback(hooked.aclose)
         stack.push_async_callback(_end, guards.admission)
         ledger, reads = Ledger(adapter, helpers=helpers), FileReads()
-        keeping = Keeping(
-            path=paths.state,
-            transcript=paths.transcript,
-            gate=gate,
-            todos=todos,
-            ledger=ledger,
-            reads=reads,
-            shell=shell if isinstance(shell := offered.get("Bash"), Bash) else None,
-            readable=start.state.readable,
-        )
+        keeping = _keeping(start, gate, todos, ledger, reads, offered)
         problem = keeping.take_up(start.state)
         todos.recall(start.messages)
+        window = Window.of(
+            model=ledger,
+            count=adapter.count,
+            paths=paths,
+            recent_files=reads.recent,
+            settings=settings,
+            clock=clock,
+            ids=ids,
+            keepsakes=(OpenTodos(todos),),
+            hooks=hooked,
+        )
         agent = Agent(
             session_id=paths.session_id,
             model=model,
@@ -157,17 +159,7 @@ async def open_agent(
             transcript=transcript,
             fixed_tokens=front.tokens,
             cooldown=CoolDown(settings.limits.fallback_cooldown_s, clock),
-            window=Window.of(
-                model=ledger,
-                count=adapter.count,
-                paths=paths,
-                recent_files=reads.recent,
-                settings=settings,
-                clock=clock,
-                ids=ids,
-                keepsakes=(OpenTodos(todos),),
-                hooks=hooked,
-            ),
+            window=window,
             prefetches=tuple(prefetches),
             strange_rules=gate.judge.rules.strangers((*names(), *offered)),
             told_first=(*_told_of(box, gate.judge.confined, warning, problem), *start.told),
@@ -179,6 +171,28 @@ async def open_agent(
         )
         stack.callback(agent.keep)
         yield agent
+
+
+def _keeping(
+    start: Begun,
+    gate: Gate,
+    todos: TodoList,
+    ledger: Ledger,
+    reads: FileReads,
+    offered: Mapping[str, Tool],
+) -> Keeping:
+    """What writes down, beside the transcript, what a later session takes up again."""
+    shell = offered.get("Bash")
+    return Keeping(
+        path=start.paths.state,
+        transcript=start.paths.transcript,
+        gate=gate,
+        todos=todos,
+        ledger=ledger,
+        reads=reads,
+        shell=shell if isinstance(shell, Bash) else None,
+        readable=start.state.readable,
+    )
 
 
 @frozen(kw_only=True)
