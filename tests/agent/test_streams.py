@@ -80,7 +80,7 @@ def a_call(json: str) -> list[Any]:
     return [begun(), start, typed(0, json)]
 
 
-IDLE = {"INTERLOCK_STREAM_IDLE_S": "0.15"}
+IDLE = {"INTERLOCK_STREAM_IDLE_S": "0.5"}
 WORDS = [begun(), opened(0, "text", text=""), said(0, "Let me ")]
 PINGS = tuple(wire([event("ping")]).decode().split("\n")[:-1])
 FAULTS = {
@@ -111,9 +111,7 @@ FAULTS = {
         raw(a_call('{"command": "touch chan'), end="reset"), K.CUT
     ),
     "silence behind some text": Fault(raw(WORDS, end="stall"), K.STALLED, IDLE),
-    "silence from the start": Fault(
-        raw(end="stall"), K.STALLED, {"INTERLOCK_FIRST_EVENT_S": "0.15"}
-    ),
+    "silence from the start": Fault(raw(end="stall"), K.STALLED, {"INTERLOCK_FIRST_EVENT_S": "1"}),
     "pings and nothing else": Fault(
         attrs.evolve(
             raw(WORDS, end="stall"),

@@ -6,15 +6,11 @@ from contextlib import aclosing
 
 from interlock.model.anthropic import AnthropicModel
 from phases.world.failures import Failure
-from phases.world.limits import Limits
 from phases.world.messages import Message
 from phases.world.ports import Failed, Model, ModelEvent, Replied
 from tests.model.histories import asking, user
 
 _IS_A_MODEL: type[Model] = AnthropicModel  # for the type checker
-
-# Long enough that a busy machine does not expire them by itself where they must not.
-SHORT = Limits(first_event_s=0.3, stream_idle_s=0.3, request_timeout_s=30.0)
 
 
 async def ask(model: AnthropicModel, *messages: Message) -> list[ModelEvent]:

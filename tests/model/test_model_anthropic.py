@@ -257,12 +257,12 @@ async def test_cancellation_goes_through_and_closes_the_connection(
 
 
 async def test_a_slow_consumer_is_not_taken_for_a_slow_server(model_at: MakeModel) -> None:
-    limits = Limits(first_event_s=0.2, stream_idle_s=0.2, request_timeout_s=0.4)
+    limits = Limits(first_event_s=2.0, stream_idle_s=0.5, request_timeout_s=1.0)
     seen = []
     async with ScriptedServer([reply("one ", "two", drip_s=0.01)]) as s:
         async for event in model_at(s.base_url, limits=limits).ask(asking(user("go"))):
             seen.append(event)
-            await anyio.sleep(0.25)
+            await anyio.sleep(0.6)
 
     assert isinstance(seen[-1], Replied)
 

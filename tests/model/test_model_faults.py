@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import anyio
 import pytest
-from attrs import frozen
+from attrs import field, frozen
 
 from interlock.scripted import (
     Answer,
@@ -24,7 +25,7 @@ from phases.world.limits import Limits
 from phases.world.messages import Opaque, Text, ToolResult
 from phases.world.ports import Begun, CallFinished, Failed, Replied, TextDelta
 from phases.world.usage import Usage
-from tests.model.asking import SHORT, ask, failed, replied
+from tests.model.asking import ask, failed, replied
 from tests.model.conftest import MakeModel
 from tests.model.histories import PIXEL, TOOL, assistant, call, user
 from tests.model.streams import begun, closed, delta, ended, event, opened, said, text, typed, wire
@@ -44,6 +45,9 @@ class Case:
     words: str
     used: int = 0  # input tokens that are to be paid all the same
     hopeless: bool = False  # another attempt would meet the same
+    # Only the one limit a case is about is short: on a busy machine any other would expire by
+    # itself, before the server has so much as read the request.
+    limits: Limits = field(factory=Limits)
 
 
 HALF_A_CALL = [
@@ -107,13 +111,17 @@ CASES = {
         raw(begun(), ("content_block_start", b"{oops")), K.PROTOCOL, "no JSON object", used=25
     ),
     "no event at all": Case(
-        RawSse(lines=(), end=End.STALL), K.STALLED, "nothing for 0.3 s (INTERLOCK_FIRST_EVENT_S)"
+        RawSse(lines=(), end=End.STALL),
+        K.STALLED,
+        "nothing for 1 s (INTERLOCK_FIRST_EVENT_S)",
+        limits=Limits(first_event_s=1.0),
     ),
     "silence after text": Case(
         cut("Hello.", after=4, end=End.STALL),
         K.STALLED,
         "still for 0.3 s (INTERLOCK_STREAM_IDLE_S)",
         used=1,
+        limits=Limits(stream_idle_s=0.3),
     ),
     "pings and comments only": Case(
         raw(
@@ -125,6 +133,7 @@ CASES = {
         K.STALLED,
         "stood still",
         used=25,
+        limits=Limits(stream_idle_s=0.3),
     ),
     "an answer that is never done": Case(
         raw(
@@ -134,8 +143,9 @@ CASES = {
             every_s=0.05,
         ),
         K.TIMEOUT,
-        "not whole after 0.8 s (INTERLOCK_REQUEST_TIMEOUT_S)",
+        "not whole after 1 s (INTERLOCK_REQUEST_TIMEOUT_S)",
         used=25,
+        limits=Limits(request_timeout_s=1.0),
     ),
     "a redirect": Case(
         Status(status=307, headers={"location": "https://login.example/"}),
@@ -150,11 +160,9 @@ CASES = {
 async def test_a_broken_answer_ends_in_one_failure_and_nothing_of_it_counts(
     model_at: MakeModel, case: Case
 ) -> None:
-    limits = Limits(first_event_s=0.3, stream_idle_s=0.3, request_timeout_s=0.8)
     async with ScriptedServer([case.answer, reply("after all")]) as s:
-        model = model_at(s.base_url, limits=limits)
-        last = (await ask(model))[-1]
-        after = await replied(model)
+        last = (await ask(model_at(s.base_url, limits=case.limits)))[-1]
+        after = await replied(model_at(s.base_url))
 
     assert isinstance(last, Failed)
     assert last.failure.kind is case.kind
@@ -284,7 +292,8 @@ async def test_a_stream_that_stays_open_after_its_end_is_not_waited_for(
 ) -> None:
     open_end = raw(begun(), text(0, "hi"), ended(), end="stall")
     async with ScriptedServer([open_end]) as s:
-        last = await replied(model_at(s.base_url, limits=SHORT))
-        await s.wait_for_disconnect(1)
+        with anyio.fail_after(10):  # far less than the limits, which it must not wait for
+            last = await replied(model_at(s.base_url))
+            await s.wait_for_disconnect(1)
 
     assert last.reply.message.text == "hi"

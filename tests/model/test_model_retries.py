@@ -25,7 +25,8 @@ from phases.world.states import State
 from phases.world.updates import AttemptDropped, Retrying, TextArrived
 from tests.model.streams import begun, closed, delta, ended, event, opened, said, text, typed, wire
 
-LIMITS = Limits(first_event_s=0.4, stream_idle_s=0.4, request_timeout_s=20.0)
+# A second each: a busy machine is to keep them where the good answer comes.
+LIMITS = Limits(first_event_s=1.0, stream_idle_s=1.0, request_timeout_s=30.0)
 GOOD = reply("through")
 K = FailureKind
 
