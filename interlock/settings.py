@@ -21,6 +21,8 @@ from interlock.home import home_of
 from phases.world.limits import Limits
 from phases.world.loop import Features
 
+# Our own name goes before the one users know, which switches off.
+CHECKPOINTING = ("INTERLOCK_FILE_CHECKPOINTING", "CLAUDE_CODE_DISABLE_FILE_CHECKPOINTING")
 _OFF = frozenset({"", "0", "false", "no", "off"})
 _ON = frozenset({"1", "true", "yes", "on"})
 
@@ -44,6 +46,7 @@ class Settings:
     bash_max_timeout_s: float = 600.0
     web_allow: frozenset[str] = frozenset()  # hosts that WebFetch may reach beside public ones
     entrypoint: str = "cli"
+    file_checkpointing: bool = True  # what the agent changes can be taken back
     record: bool = False  # each run, so that it can be run again to the byte
     debug: bool = False
 
@@ -71,6 +74,7 @@ class Settings:
             bash_max_timeout_s=max(default_s, read.milliseconds("BASH_MAX_TIMEOUT_MS", 600.0)),
             web_allow=read.hosts("INTERLOCK_WEB_ALLOW"),
             entrypoint=read.text("CLAUDE_CODE_ENTRYPOINT") or "cli",
+            file_checkpointing=_checkpointing(read),
             record=read.switch("INTERLOCK_RECORD") or False,
             debug=environ.get("INTERLOCK_DEBUG", "").lower() not in _OFF,
         )
@@ -80,6 +84,11 @@ def _small_model(read: _Reader) -> str | None:
     """Our own name goes before the one users know, also to say `off`."""
     name = read.text("INTERLOCK_SMALL_MODEL") or read.text("ANTHROPIC_SMALL_FAST_MODEL")
     return None if name is None or name.lower() in _OFF else name
+
+
+def _checkpointing(read: _Reader) -> bool:
+    on, off = (read.switch(name) for name in CHECKPOINTING)
+    return not off if on is None else on
 
 
 def env_names(limit: attrs.Attribute[Any]) -> tuple[str, ...]:

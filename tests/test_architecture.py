@@ -28,6 +28,8 @@ STRANGERS = {
         "quiet",
     },  # the question and the decision, as types
     "decoders": set[str](),
+    # What files held is put back as tools write them: through no link, over nobody's changes.
+    "checkpoints": {"errors", "sessions", "tools"},
     # The question, the decision and a person's answer, and the executor's seam, as types.
     "hooks": {"errors", "permissions", "quiet", "tools"},
     "sandbox": {"errors"},

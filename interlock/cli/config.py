@@ -29,7 +29,7 @@ from interlock.configuration import (
 from interlock.configured import Configured, configured
 from interlock.errors import UsageError
 from interlock.options import Options
-from interlock.settings import env_names
+from interlock.settings import CHECKPOINTING, env_names
 from phases.world.limits import Limits
 from phases.world.loop import Features
 
@@ -153,6 +153,12 @@ def as_json(found: Configured) -> dict[str, object]:
 def rows(found: Configured) -> Iterator[Row]:
     """Everything in force, in the order it is shown."""
     yield from _general(found.configuration)
+    yield Row(
+        section="general",
+        name="fileCheckpointingEnabled",
+        value=found.settings.file_checkpointing,
+        origin=_origin(found.configuration, CHECKPOINTING),
+    )
     yield from _lists(found.configuration)
     yield from _numbers(found)
 

@@ -27,7 +27,7 @@ _OTHERS = """
     disableRemoteControl disableWorkflows editorMode effortLevel emojiCompletionEnabled
     enableAllProjectMcpServers enableArtifact enabledMcpjsonServers enabledPlugins
     externalEditorContext extraKnownMarketplaces fastMode fastModePerSessionOptIn
-    feedbackSurveyRate fileCheckpointingEnabled fileSuggestion footerLinksRegexes
+    feedbackSurveyRate fileSuggestion footerLinksRegexes
     gcpAuthRefresh includeCoAuthoredBy includeGitInstructions inputNeededNotifEnabled language
     managedMcpServers minimumVersion modelOverrides otelHeadersHelper outputStyle
     parentSettingsBehavior permissionExplainerEnabled permissions.disableAutoMode

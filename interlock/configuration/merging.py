@@ -20,7 +20,7 @@ from interlock.configuration.schema import Checked, Found
 from interlock.configuration.trust import folder_of, objection
 from interlock.errors import ConfigurationError
 from interlock.options import PermissionMode
-from interlock.settings import env_names
+from interlock.settings import CHECKPOINTING, env_names
 from phases.world.limits import Limits
 
 _NAMES = {limit.name: env_names(limit) for limit in attrs.fields(Limits)}
@@ -228,8 +228,13 @@ class _Merge:
         }
 
     def numbers(self, own: Mapping[str, str]) -> dict[str, Sourced[str]]:
-        """Limits and features that files set and that no variable overrules."""
+        """Limits and switches that files set and that no variable overrules."""
         numbers: dict[str, Sourced[str]] = {}
+        for found in self.all("fileCheckpointingEnabled"):
+            higher = found.origin.source.rank < Source.ENVIRONMENT.rank
+            if higher or not any(own.get(name, "").strip() for name in CHECKPOINTING):
+                word = "on" if found.value else "off"
+                numbers.setdefault(CHECKPOINTING[0], Sourced(word, found.origin))
         for key in ("interlock.limits", "interlock.features"):
             for found in self.all(key):
                 ours = f"INTERLOCK_{found.name.upper()}"

@@ -148,6 +148,13 @@ KEYS = (
         meaning="prints the API key; run once, where the environment holds none",
     ),
     Key(
+        name="fileCheckpointingEnabled",
+        shape=shapes.switch,
+        holds="true or false",
+        repository="no",
+        meaning="what the agent changes can be taken back (`/rewind`); on unless it says false",
+    ),
+    Key(
         name="interlock.limits",
         shape=shapes.limits,
         holds="object of numbers",

@@ -25,6 +25,7 @@ class UserQuestion:
     header: str  # a word or two, for a narrow screen
     options: tuple[Option, ...]
     several: bool = False  # more than one may be chosen
+    before: tuple[str, ...] = ()  # lines that the person should have seen first
 
 
 @frozen(kw_only=True)

@@ -94,6 +94,7 @@ class FileChange(Tool):
             context.reads.require_shown(path, context.call_id, change.before)
             if change.after == change.before:
                 return Output(f"{shown(path, context.cwd)} holds just that; nothing was written.")
+            context.keep(path, change.before, change.after)
             if change.before is None:
                 written = disk.create(path, change.after)
             else:

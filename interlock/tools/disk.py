@@ -123,11 +123,16 @@ def _all(path: Path, file: int) -> bytes:
 # --- a new file ------------------------------------------------------------------------------
 
 
-def create(path: Path, data: bytes) -> Written:
-    """A new file; raises `ChangedMeanwhile` if there is one by now. Folders are made."""
+def create(path: Path, data: bytes, mode: int | None = None) -> Written:
+    """A new file; raises `ChangedMeanwhile` if there is one by now. Folders are made.
+
+    `mode` is the one it once had; None: as new files have it here.
+    """
     with _made(path.parent) as folder:
-        with fresh(folder, 0o666) as new:
+        with fresh(folder, 0o666 if mode is None else 0o600) as new:
             _write(new.file, data)
+            if mode is not None:
+                os.fchmod(new.file, mode)
             try:
                 new.appear(path.name)
             except FileExistsError as error:
@@ -182,6 +187,14 @@ def replace(path: Path, data: bytes, expected: bytes) -> Written:
             sweep(path.parent, folder)
             _sync_folder(path.parent)
     return Written(links=status.st_nlink, in_place=in_place)
+
+
+def remove(path: Path, expected: bytes) -> None:
+    """Take the file away if it holds `expected`; nothing is done if it differs."""
+    with _folder(path.parent) as folder, _opened(path, folder) as file:
+        _require_unchanged(path, folder, file, expected)
+        os.unlink(path.name, dir_fd=folder)
+        _sync_folder(path.parent)
 
 
 def _replaced(path: Path, folder: int, file: int, data: bytes, expected: bytes) -> bool:

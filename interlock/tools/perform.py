@@ -6,6 +6,7 @@ one call means for another, is the executor's affair.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import anyio
@@ -21,7 +22,7 @@ from interlock.tools.reads import FileReads
 from interlock.tools.results import capped, failure, file_name
 from interlock.tools.schema import checked
 from interlock.tools.seams import After, Before, Permissions, ToolHooks
-from interlock.tools.tool import Output, ToolContext, ToolError
+from interlock.tools.tool import Output, ToolContext, ToolError, keeps_nothing
 from phases.world.limits import Limits
 from phases.world.messages import Text, ToolResult
 from phases.world.ports import Interrupt
@@ -37,6 +38,7 @@ class ToolSession:
     root: Path
     spill: Path  # the folder for outputs too long to be shown
     reads: FileReads
+    keep: Callable[[Path, bytes | None, bytes | None], object] = keeps_nothing  # see ToolContext
 
 
 @frozen(kw_only=True)
@@ -154,6 +156,7 @@ class Performer:
             call_id=file_name(call.use.id),
             progress=progress,
             hides=self.permissions.hides,
+            keep=self.session.keep,
         )
 
     # --- the tool ----------------------------------------------------------------------------

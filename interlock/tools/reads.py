@@ -32,6 +32,10 @@ class FileReads:
         self._seen.pop(path, None)  # so that the newest stands last
         self._seen[path] = content
 
+    def forget(self) -> None:
+        """The model knows nothing of what it has seen."""
+        self._seen.clear()
+
     def recent(self) -> list[Path]:
         """All files the model has read or written, the newest first."""
         return list(reversed(self._seen))

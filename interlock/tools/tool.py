@@ -57,6 +57,11 @@ def _hides_nothing(path: Path) -> bool:
     return False
 
 
+def keeps_nothing(path: Path, before: bytes | None, after: bytes | None) -> object:
+    """Changes that nobody wants to take back."""
+    return None
+
+
 @define(kw_only=True)
 class ToolContext:
     """One call's surroundings. A tool writes to `cwd` and `so_far` only."""
@@ -70,6 +75,9 @@ class ToolContext:
     granted: frozenset[Path] | None = None  # the real paths that were permitted; None: any
     progress: Callable[[str], None] = _silent
     hides: Callable[[Path], bool] = _hides_nothing  # files that searches must leave out
+    # Told of a change to a file right before it is made: its real path, what it holds, what it
+    # will. None: no file. Called from any thread; never raises.
+    keep: Callable[[Path, bytes | None, bytes | None], object] = keeps_nothing
     so_far: Callable[[], str] = field(default=_nothing)  # asked for if the call is interrupted
 
     def path(self, written: str) -> Path:
