@@ -17,6 +17,7 @@ from attrs import define, evolve, field
 
 from interlock import token_budget
 from interlock.admission import Admission
+from interlock.checkpoints import Checkpoints
 from interlock.context.autocompact import by_hand, fixed_part_warning
 from interlock.context.gauge import Fill, fill
 from interlock.cooldown import CoolDown
@@ -43,18 +44,14 @@ from interlock.permissions import Gate, UpdateKind
 from interlock.permissions import Update as Change
 from interlock.quiet import Quiet
 from interlock.recording import Recorder, Recorders, recorder_of
+from interlock.rewinding import Rewind, Rewound, carried_out
 from interlock.session_state import Keeping
 from interlock.sessions import Transcript
 from interlock.settings import Settings
 from interlock.summary import ModelUse, RunSummary
 from interlock.summing import Summing
 from interlock.tally import Tally
-from interlock.tools import (
-    TodoList,
-    Tool,
-    ToolExecutor,
-    ToolSession,
-)
+from interlock.tools import TodoList, Tool, ToolExecutor, ToolSession
 from interlock.tools.calls import Taken
 from interlock.window import Window, limits_for
 from interlock.world import NoCaptions, RandomIds, RealClock
@@ -105,6 +102,7 @@ class Agent:
     _told_first: tuple[Update, ...] = ()  # with the first prompt
     _interrupt: InterruptSignal
     _keeping: Keeping
+    _checkpoints: Checkpoints
     _folder: Path | None = None  # that commands ran in before this process began
     _mender: Mender = field(factory=Mender)
     _ids: RandomIds = field(factory=RandomIds)
@@ -193,7 +191,7 @@ class Agent:
         self._interrupt.reset()
         self._ledger.new_prompt()
         self._gate.begin_run()
-        counted = Tally(show, self._cooldown)
+        counted = Tally(self._checkpoints.watching(show), self._cooldown)
         self._warn(show)
         self._transcript.show = self.waiting.show = self._window.autocompact.show = counted
         self._todos.show = self._hooks.show = counted
@@ -248,6 +246,18 @@ class Agent:
         await self._transcript.record(made.view)
         self._messages, self._tracking = made.view, by_hand(self._tracking)
         return None
+
+    async def rewind(self, planned: Rewind, show: Show) -> Rewound:
+        """Go back as planned (see `rewinding`). Raises UsageError while a prompt is under way."""
+        with self._alone():
+            self._transcript.show = show
+            done = await carried_out(planned, self._transcript, self._checkpoints, self._ids)
+            self._messages = done.messages
+            if planned.turns_back:
+                self._tracking = NEVER_COMPACTED
+                self._keeping.turn_back(done.messages)
+            self.keep()
+            return done
 
     def begin_anew(self, source: str) -> None:
         """SessionStart hooks are told this with the next prompt: resume, or clear."""

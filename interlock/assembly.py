@@ -17,6 +17,7 @@ from interlock import confined, memory
 from interlock.admission import Admission
 from interlock.agent import Agent
 from interlock.captioner import captioner
+from interlock.checkpoints import Checkpoints
 from interlock.context.inject import PROJECT, user_context
 from interlock.context.microcompact import context_edits
 from interlock.cooldown import CoolDown
@@ -126,6 +127,7 @@ async def open_agent(
         stack.push_async_callback(hooked.aclose)
         stack.push_async_callback(_end, guards.admission)
         ledger, reads = Ledger(adapter, helpers=helpers), FileReads()
+        checkpoints = Checkpoints.of(paths.folder, on=settings.file_checkpointing)
         keeping = _keeping(start, gate, todos, ledger, reads, offered)
         problem = keeping.take_up(start.state)
         todos.recall(start.messages)
@@ -155,7 +157,10 @@ async def open_agent(
             interrupt=guards.interrupt,
             built=offered,
             todos=todos,
-            tool_session=ToolSession(root=cwd, spill=paths.tool_results, reads=reads),
+            checkpoints=checkpoints,
+            tool_session=ToolSession(
+                root=cwd, spill=paths.tool_results, reads=reads, keep=checkpoints.before_change
+            ),
             transcript=transcript,
             fixed_tokens=front.tokens,
             cooldown=CoolDown(settings.limits.fallback_cooldown_s, clock),

@@ -5,6 +5,7 @@ InterlockError
 │   └── ConfigurationError   settings files that cannot be used: a line for each thing wrong
 ├── SettingsError       a setting cannot be used: what, where, how to mend it
 ├── TranscriptError     the transcript cannot be written or read
+│   └── SessionBusy     another process is writing it
 ├── SessionNotFound     no session can be meant, or several can
 └── RunNotFound         no recorded run has that name
 
@@ -53,6 +54,10 @@ class TranscriptError(InterlockError):
         self.path = path
         self.problem = problem
         super().__init__(f"transcript {path}: {problem}")
+
+
+class SessionBusy(TranscriptError):
+    """Another process is writing this session."""
 
 
 class SessionNotFound(InterlockError):

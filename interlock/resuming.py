@@ -13,6 +13,7 @@ from pathlib import Path
 
 from attrs import evolve, field, frozen
 
+from interlock.checkpoints import carry_over
 from interlock.errors import UsageError
 from interlock.home import SessionPaths
 from interlock.open_calls import Closed, closed
@@ -104,6 +105,7 @@ def _of_branch(state: SessionState, source: SessionPaths, paths: SessionPaths) -
     with suppress(OSError):  # without it old rounds are shown whole again
         paths.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         shutil.copy(source.folder / _COLLAPSES, paths.folder / _COLLAPSES)
+    carry_over(source.folder, paths.folder)
     readable = (*state.readable, str(source.tool_results))
     return evolve(state, spent={}, readable=readable)
 

@@ -9,14 +9,14 @@ only its owner can read it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 import orjson
 import structlog
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 from cattrs import Converter
 
 from interlock.ledger import Account, Ledger
@@ -26,7 +26,7 @@ from interlock.tools import FileReads, TodoList
 from interlock.tools.bash import Bash
 from interlock.tools.shell_state import ShellState
 from phases.world.loop import NEVER_COMPACTED, AutoCompactTracking
-from phases.world.messages import encoded
+from phases.world.messages import Message, encoded
 from phases.world.updates import Todo
 
 _log = structlog.get_logger(__name__)
@@ -69,6 +69,14 @@ def load(path: Path) -> Loaded:
             SessionState(),
             f"{path} cannot be used ({why}): permissions, folder and cost begin anew",
         )
+
+
+def turn_back(path: Path) -> None:
+    """As `Keeping.turn_back`, for a session that nobody has open. Raises OSError."""
+    loaded = load(path)
+    if loaded.problem is None and path.exists():
+        state = evolve(loaded.state, reads={}, todos=(), tracking=NEVER_COMPACTED)
+        _replace(path, encoded(_converter.unstructure(state)))
 
 
 @define(kw_only=True)
@@ -116,6 +124,13 @@ class Keeping:
     def _shell(self, state: SessionState) -> None:
         if state.shell is not None and self.shell is not None:
             self.shell.state = ShellState.of_data(state.shell)
+
+    def turn_back(self, messages: Sequence[Message]) -> None:
+        """The history is an earlier one. What was read since is unknown to the model, and no one
+        knows what it read before: it reads again what it wants to change."""
+        self.reads.forget()
+        self.todos.todos = ()
+        self.todos.recall(messages)
 
     def save(self, model: str, tracking: AutoCompactTracking, *, at_once: bool = False) -> None:
         """Write it down, if there is something new. Never raises: the run goes on without."""

@@ -76,7 +76,7 @@ async def _asked(terminal: int, question: UserQuestion) -> UserAnswer | None:
 
 
 def _shown(question: UserQuestion) -> str:
-    lines = ["", f"[{question.header}] {question.question}"]
+    lines = [*question.before, "", f"[{question.header}] {question.question}"]
     for number, option in enumerate(question.options, 1):
         told = f": {option.description}" if option.description else ""
         lines.append(f"  {number}  {option.label}{told}")

@@ -9,12 +9,13 @@ from enum import StrEnum
 from attrs import frozen
 
 from interlock.agent import Agent
-from interlock.cli import picking
+from interlock.cli import picking, taking_back
 from interlock.context.gauge import render
 from interlock.errors import SessionNotFound
 from interlock.options import PermissionMode
 from interlock.permissions.ask import visible
 from interlock.sessions import session_named
+from interlock.tools import Person
 from phases.world.updates import Show
 
 
@@ -34,6 +35,7 @@ class Place:
     say: Callable[[str], None]
     show: Show
     go_to: Callable[[str], None]  # told the session that goes on next
+    person: Person  # who answers what a command must ask
 
 
 @frozen(kw_only=True)
@@ -116,6 +118,21 @@ async def _resume(place: Place, name: str) -> End | None:
     return End.RESUME
 
 
+async def _rewind(place: Place, name: str) -> None:
+    agent = place.agent
+    desk = taking_back.Desk(
+        paths=agent.paths,
+        cwd=agent.cwd,
+        person=place.person,
+        say=place.say,
+        undo="/rewind",
+        name=name or None,
+    )
+    agreed = await desk.agreed()
+    if agreed is not None:
+        desk.tell(agreed, await agent.rewind(agreed, place.show))
+
+
 async def _leave(place: Place, _: str) -> End:
     return End.LEAVE
 
@@ -147,6 +164,12 @@ COMMANDS = {
         Command(name="queue", help="what waits to be read", run=_queue, at_once=True),
         Command(
             name="resume", argument="[ID|TITLE]", help="go on with an earlier session", run=_resume
+        ),
+        Command(
+            name="rewind",
+            argument="[N|WORDS]",
+            help="go back to before a prompt: conversation, files or both",
+            run=_rewind,
         ),
         Command(name="clear", help="begin another session", run=_clear),
         Command(name="exit", help="leave", run=_leave, at_once=True),

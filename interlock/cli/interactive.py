@@ -19,6 +19,7 @@ from interlock.cli.render import Live
 from interlock.cli.verdict import line_of
 from interlock.errors import InterlockError
 from interlock.inbox import Mode, Queued
+from interlock.tools import Person
 
 _READ = "(the agent reads it at its next stop)"
 _RUN = "(done when the agent has finished)"
@@ -52,6 +53,7 @@ class Interactive:
     agent: Agent
     keys: Keys
     live: Live
+    person: Person
     fresh: Callable[[], None]  # called before each prompt: what stopped the last one is past
     ended: commands.End | None = None
     next_session: str | None = None  # the one to go on with, where it ends so
@@ -141,7 +143,11 @@ class Interactive:
     async def _command(self, command: commands.Command, line: str) -> None:
         argument = line.strip().partition(" ")[2].strip()
         place = commands.Place(
-            agent=self.agent, say=self.keys.say, show=self.live.show, go_to=self._go_to
+            agent=self.agent,
+            say=self.keys.say,
+            show=self.live.show,
+            go_to=self._go_to,
+            person=self.person,
         )
         end = await command.run(place, argument)
         if end is not None:

@@ -3,6 +3,7 @@
 from interlock.sessions.facts import Facts
 from interlock.sessions.forking import Forked, fork
 from interlock.sessions.listing import Listed, newest_session, session_named, sessions_in
+from interlock.sessions.points import Point, Points, marker_of, points_of
 from interlock.sessions.reading import Reading, find, read, read_messages
 from interlock.sessions.transcript import Transcript
 
@@ -10,11 +11,15 @@ __all__ = [
     "Facts",
     "Forked",
     "Listed",
+    "Point",
+    "Points",
     "Reading",
     "Transcript",
     "find",
     "fork",
+    "marker_of",
     "newest_session",
+    "points_of",
     "read",
     "read_messages",
     "session_named",

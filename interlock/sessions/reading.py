@@ -129,9 +129,12 @@ def _above(row: Row, rows: Rows, damage: Sequence[Damage]) -> Row | None:
 
 
 def branches_beside(rows: Rows, chain: Sequence[Row]) -> int:
-    """How many branches end elsewhere: what nothing hangs on, since the history's beginning."""
+    """How many branches end elsewhere: what nothing hangs on, since the history's beginning.
+
+    One that a person has left by a rewind is none: nobody wonders where it went.
+    """
     kept = {row.uuid for row in chain}
-    parents = {row.parent for row in rows.values()}
+    parents = {row.parent for row in rows.values()} | {row.leaves for row in rows.values()}
     return sum(
         row.told and row.uuid not in kept and row.uuid not in parents
         for row in rows.values()

@@ -34,6 +34,7 @@ class Row:
     replaces: str | None
     summary: bool  # it stands for all before it
     view: tuple[str, ...] | None  # of a compaction: the ids the history then had
+    leaves: str | None  # of a rewind: the row that was the last before it
 
     @property
     def told(self) -> bool:
@@ -187,6 +188,8 @@ def _row_of(entry: dict[str, Any], offset: int, length: int) -> Row | None:
     block = entry.get("block")
     metadata = entry.get("compactMetadata")
     view = metadata.get("view") if isinstance(metadata, dict) else None
+    rewind = entry.get("rewind")
+    leaves = rewind.get("from") if isinstance(rewind, dict) else None
     return Row(
         offset=offset,
         length=length,
@@ -201,6 +204,7 @@ def _row_of(entry: dict[str, Any], offset: int, length: int) -> Row | None:
         replaces=entry.get("replaces") if entry.get("subtype") == "message_mended" else None,
         summary=bool(entry.get("isCompactSummary")),
         view=tuple(view) if isinstance(view, list) else None,
+        leaves=leaves if isinstance(leaves, str) else None,
     )
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from interlock.errors import TranscriptError
+from interlock.errors import SessionBusy, TranscriptError
 from interlock.sessions.entries import Entry, boundary_of, entries_of, mended_of
 from interlock.sessions.facts import Facts
 from interlock.sessions.reading import Reading, read
@@ -57,6 +57,7 @@ class Transcript:
         self._ahead: set[str] = set()  # written before messages that stand in front of them
         self._calls: dict[str, str] = {}
         self._tip: str | None = None
+        self._begun = False  # whether the history that goes on holds anything
         self._prompt: Message | None = None
         self._file: int | None = None
         self._torn = False
@@ -81,7 +82,8 @@ class Transcript:
         if not new:
             return
         first = messages[0]
-        if first.id not in self._known and first.replaces is None and self._tip is not None:
+        unheard = first.id not in self._known and first.replaces is None
+        if unheard and self._begun and self._tip is not None:
             entry = boundary_of(messages, after=self._tip)
             self._append([entry])
             self._tip = entry["uuid"]
@@ -109,6 +111,21 @@ class Transcript:
         """What the file holds; from here on nobody else may write it. Raises TranscriptError."""
         self.close()
         return self._open() or Reading()
+
+    @property
+    def tip(self) -> str | None:
+        """The entry that the next one hangs on."""
+        return self._tip
+
+    def turn_back(self, marker: Entry) -> Reading:
+        """Write an entry that hangs further up, and go on from there; what now is the history.
+
+        Nothing is taken away: what is left behind is a branch that ends.
+        """
+        self._open()
+        self._append([marker])
+        self._sync()
+        return self._go_on_from(read(self.path))
 
     async def aclose(self) -> None:
         self.close()
@@ -148,6 +165,7 @@ class Transcript:
         if message.kind is Kind.PROMPT:
             self._sync()
         self._known.add(message.id)
+        self._begun = True
         self._tip = entries[-1]["uuid"]
         if message.replaces is None:
             for entry, block in zip(entries, message.content, strict=False):
@@ -199,10 +217,13 @@ class Transcript:
             raise self._failed(error) from error
         if not size:
             return None
-        earlier = read(self.path)
+        return self._go_on_from(read(self.path))
+
+    def _go_on_from(self, earlier: Reading) -> Reading:
         self._known |= earlier.known
         self._calls |= earlier.calls
         self._tip = earlier.tip
+        self._begun = bool(earlier.messages)
         return earlier
 
     def _locked(self) -> tuple[int, bool]:
@@ -215,7 +236,7 @@ class Transcript:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(file)
-            raise TranscriptError(
+            raise SessionBusy(
                 str(self.path),
                 "another process is writing this session: end that one, or go on in a branch "
                 "(--fork-session)",

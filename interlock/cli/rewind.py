@@ -1,0 +1,133 @@
+"""`interlock rewind [SESSION]`: go back to before a prompt of a session that nobody has open.
+
+Exit code 0: done, or shown with --dry-run; 1: not done, or some files were left as they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from interlock.checkpoints import Checkpoints
+from interlock.cli.choosing import person_or_nobody
+from interlock.cli.flags import Parser, decoded
+from interlock.cli.main import complain
+from interlock.cli.taking_back import Desk, forced
+from interlock.errors import SessionBusy, UsageError
+from interlock.home import SessionPaths, home_of
+from interlock.interrupt import InterruptSignal
+from interlock.permissions.ask import visible
+from interlock.rewinding import What, carried_out
+from interlock.session_state import turn_back
+from interlock.sessions import Transcript, newest_session, session_named
+from interlock.tools.paths import BadPath
+from interlock.world import RandomIds
+
+_EPILOG = """\
+Without --to, a list of the prompts: at a terminal one is picked from it. PROMPT is its number
+there, its id or the beginning of one, or words of it; the prompt itself goes too. A diff is shown
+before anything is changed. A file that anybody but the agent changed since is left, and named.
+What commands (Bash) changed is not covered. A rewind is itself a point to go back to.
+"""
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run the command. Raises InterlockError."""
+    asked = _parser().parse_args([decoded(each) for each in argv])
+    if sys.stdout is None:
+        raise UsageError("standard output is closed: there is nowhere to put the answer")
+    cwd = Path(asked.cwd or ".").absolute()
+    if not cwd.is_dir():
+        raise UsageError(f"no such folder: {asked.cwd} (--cwd)")
+    home = home_of(os.environ)
+    name: str | None = asked.session
+    found = newest_session(home, cwd) if name is None else session_named(home, cwd, name)
+    desk = _desk(asked, SessionPaths.of(home, cwd, found.session_id), cwd.resolve())
+    if asked.to is None and (asked.dry_run or asked.yes or not os.isatty(0)):
+        desk.list()
+        return 0
+    if asked.dry_run:
+        desk.planned(desk.what or What.BOTH)
+        return 0
+    return asyncio.run(_rewound(desk))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog="interlock rewind",
+        allow_abbrev=False,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("session", metavar="SESSION", nargs="?", help="id or title; default: the newest here")
+    add("--to", metavar="PROMPT", help="go back to before this prompt, or this rewind")
+    which = parser.add_mutually_exclusive_group()
+    for what, words in (
+        (What.BOTH, "conversation and files (the default)"),
+        (What.FILES, "files alone"),
+        (What.CONVERSATION, "the conversation alone"),
+    ):
+        which.add_argument(f"--{what}", dest="what", action="store_const", const=what, help=words)
+    add("--force", metavar="FILE", action="append", help="take it back although others changed it")
+    add("--dry-run", action="store_true", help="only show what would be done")
+    add("-y", "--yes", action="store_true", help="do it without asking")
+    add("--cwd", metavar="DIR", help="the working folder of the session")
+    return parser
+
+
+def _desk(asked: argparse.Namespace, paths: SessionPaths, cwd: Path) -> Desk:
+    try:
+        force = forced(asked.force or (), cwd)
+    except BadPath as error:
+        raise UsageError(f"{error} (--force)") from error
+    return Desk(
+        paths=paths,
+        cwd=cwd,
+        person=person_or_nobody(InterruptSignal()),
+        say=_say,
+        undo=f"interlock rewind {paths.session_id} --to",
+        name=asked.to,
+        what=asked.what or (None if asked.to is None else What.BOTH),
+        force=force,
+        sure=asked.yes,
+    )
+
+
+async def _rewound(desk: Desk) -> int:
+    paths = desk.paths
+    async with _locked(paths, desk.cwd) as transcript:
+        agreed = await desk.agreed()
+        if agreed is None:
+            complain("nothing was changed")
+            return 1
+        done = await carried_out(agreed, transcript, Checkpoints.of(paths.folder), RandomIds())
+        if agreed.turns_back:
+            turn_back(paths.state)
+    desk.tell(agreed, done)
+    return 1 if done.left else 0
+
+
+@asynccontextmanager
+async def _locked(paths: SessionPaths, cwd: Path) -> AsyncIterator[Transcript]:
+    transcript = Transcript(paths.transcript, session_id=paths.session_id, cwd=cwd)
+    try:
+        transcript.take_up()
+    except SessionBusy:
+        raise UsageError(
+            f"session {paths.session_id} is open in another process: type /rewind there, or end "
+            "it first (--dry-run looks all the same)"
+        ) from None
+    try:
+        yield transcript
+    finally:
+        transcript.close()
+
+
+def _say(text: str) -> None:
+    print(visible(text), flush=True)
