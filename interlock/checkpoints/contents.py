@@ -16,6 +16,7 @@ from interlock.sessions.transcript import private_folder
 
 MAX_FILE = 16 << 20  # bytes: sources are far below, data sets above are not edited by hand
 MAX_ALL = 512 << 20  # bytes of one session: a month of edits, and no full disk
+_NAME = 64  # letters of a digest
 
 
 class TooLarge(Exception):
@@ -80,11 +81,12 @@ class Contents:
             raise
 
     def _taken(self) -> int:
-        """Bytes in the folder; looked at once, then counted along."""
+        """Bytes of contents in the folder; looked at once, then counted along."""
         if self._size is None:
             try:
                 with os.scandir(self.folder) as entries:
-                    self._size = sum(entry.stat().st_size for entry in entries)
+                    named = (entry for entry in entries if len(entry.name) == _NAME)
+                    self._size = sum(entry.stat().st_size for entry in named)
             except FileNotFoundError:
                 self._size = 0
         return self._size
