@@ -240,3 +240,17 @@ def test_a_folder_that_is_not_there_is_told(place: Place) -> None:
 )
 def test_a_name_that_only_looks_like_one_steers_nothing(name: str) -> None:
     assert not steers(name)
+
+
+@OF_REPOSITORY
+def test_a_repository_cannot_have_it_that_nothing_can_be_taken_back(
+    place: Place, source: Source
+) -> None:
+    place.write(source, {"fileCheckpointingEnabled": False})
+    told = place.configured()
+    place.write(Source.USER, {"fileCheckpointingEnabled": False})
+
+    assert told.settings.file_checkpointing
+    (warning,) = told.configuration.warnings
+    assert "fileCheckpointingEnabled is not taken from files of a project" in warning
+    assert not place.configured().settings.file_checkpointing
