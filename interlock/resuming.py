@@ -75,12 +75,13 @@ async def _resumed(
     state, paths, copied = loaded.state, source, None
     if resume.fork:
         paths = SessionPaths.of(home, cwd, options.session_id or ids.new())
-        copied = fork(source.transcript, paths.transcript, paths.session_id)
+        copied = fork(source.transcript, paths.transcript, paths.session_id, resume.at)
         state = _of_branch(state, source, paths)
     options = _with_its_own(options, resume, state)
     transcript = _transcript(options, settings, paths, cwd)
     try:
-        reading = transcript.take_up()
+        # A branch ends with that message already, and some copies have ids of their own.
+        reading = transcript.take_up(None if resume.fork else resume.at)
         made = closed(reading.messages, source.runs)
         results = tuple(each.result for each in made)
         messages = (*reading.messages, *results)
@@ -95,7 +96,7 @@ async def _resumed(
         transcript=transcript,
         messages=messages,
         state=state,
-        told=(*told, *_told(seen, made, messages, found.title)),
+        told=(*told, *_told(seen, made, messages, found.title, resume.at)),
     )
 
 
@@ -129,14 +130,20 @@ def _with_its_model(options: Options, messages: Sequence[Message]) -> Options:
 
 
 def _told(
-    seen: Forked, made: Sequence[Closed], messages: Sequence[Message], title: str
+    seen: Forked,
+    made: Sequence[Closed],
+    messages: Sequence[Message],
+    title: str,
+    at: str | None,
 ) -> list[Update]:
     said = sum(message.kind is Kind.PROMPT for message in messages)
     told: list[Update] = [
         Notice("info", f"resumed: {title} ({said} prompts, {len(messages)} messages)")
     ]
     told += [Notice("warning", line) for line in seen.damage]
-    if seen.others:
+    if at is not None:
+        told.append(Notice("info", f"it goes on from message {at}; what came after it stays"))
+    elif seen.others:
         branches = "another branch" if seen.others == 1 else f"{seen.others} other branches"
         told.append(
             Notice("warning", f"the session has {branches}; it goes on from what was written last")

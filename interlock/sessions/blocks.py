@@ -42,6 +42,8 @@ def message_of(entries: Sequence[Entry], sources: Mapping[str, str]) -> Message:
     kind = _kind(first, content)
     role = "assistant" if bodies[0].get("role") == "assistant" else "user"
     source = first.get("source") if replaces else first.get("sourceToolAssistantUUID")
+    if source is None and kind is Kind.RESULT and not replaces:
+        source = first.get("parentUuid")  # some copies of a session name the call only so
     if not replaces and isinstance(source, str):
         source = sources.get(source, source)
     return Message(

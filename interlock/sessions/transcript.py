@@ -105,10 +105,13 @@ class Transcript:
             if message.replaces is not None and message.id not in self._known:
                 self._add(message)
 
-    def take_up(self) -> Reading:
-        """What the file holds; from here on nobody else may write it. Raises TranscriptError."""
+    def take_up(self, at: str | None = None) -> Reading:
+        """What the file holds, up to the message `at` if one is named: new ones hang below it.
+
+        From here on nobody else may write it. Raises TranscriptError.
+        """
         self.close()
-        return self._open() or Reading()
+        return self._open(at) or Reading()
 
     async def aclose(self) -> None:
         self.close()
@@ -184,7 +187,7 @@ class Transcript:
             raise self._failed(error) from error
         self._torn = False
 
-    def _open(self) -> Reading | None:
+    def _open(self, at: str | None = None) -> Reading | None:
         """Be its one writer; what was written before, where that is read now."""
         if self._file is not None:
             return None
@@ -199,7 +202,7 @@ class Transcript:
             raise self._failed(error) from error
         if not size:
             return None
-        earlier = read(self.path)
+        earlier = read(self.path, at)
         self._known |= earlier.known
         self._calls |= earlier.calls
         self._tip = earlier.tip

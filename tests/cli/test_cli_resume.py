@@ -110,6 +110,7 @@ def test_where_there_is_no_such_session_one_line_says_so(
     [
         ("--continue", "--resume", "x"),
         ("--fork-session",),
+        ("--resume-session-at", ID),
         ("--continue", "--session-id", ID),
     ],
 )
@@ -168,3 +169,29 @@ def test_a_person_goes_over_to_another_session(shell: Shell) -> None:
         assert person.ends() == 0
         assert said(server.requests[1]) == ["paint it", "Red.", "and now?"]
     assert len(shell.transcripts) == 2
+
+
+def test_a_session_goes_on_from_an_earlier_message(shell: Shell) -> None:
+    asked(shell, [reply("Red.")], "paint it", "--session-id", ID, *MODEL)
+    asked(shell, [reply("Ajar.")], "and the door?", "--continue")
+    (path,) = shell.transcripts
+    painted = next(one.id for one in read_messages(path) if one.text == "Red.")
+    at = (f"--resume={ID}", f"--resume-session-at={painted}")
+
+    _, there = asked(shell, [reply("Blue.")], "and if blue?", *at, "--fork-session")
+    ran, requests = asked(shell, [reply("Open.")], "and the window?", *at)
+    _, after = asked(shell, [reply("Yes.")], "sure?", "--resume", ID)
+
+    assert (ran.code, ran.out) == (0, "Open.\n")
+    assert said(there[0]) == ["paint it", "Red.", "and if blue?"]
+    assert said(requests[0]) == ["paint it", "Red.", "and the window?"]
+    assert said(after[0]) == ["paint it", "Red.", "and the window?", "Open.", "sure?"]
+    assert "and the door?" in path.read_text()
+
+
+def test_a_message_that_is_not_there_ends_in_one_line(shell: Shell) -> None:
+    asked(shell, [reply("Red.")], "paint it", "--session-id", ID, *MODEL)
+    ran, requests = asked(shell, [], "more", "--continue", "--resume-session-at", OTHER)
+
+    assert (ran.code, ran.out, requests, ran.err.count("\n")) == (1, "", [], 1)
+    assert f"has no message {OTHER}" in ran.err
