@@ -7,19 +7,22 @@ something beside the messages take it up later (`session_state`). Nothing is eve
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from attrs import evolve, field, frozen
 
+from interlock import spending
 from interlock.errors import UsageError
 from interlock.home import SessionPaths
+from interlock.ledger import Account
 from interlock.open_calls import Closed, closed
 from interlock.options import Options, PermissionMode, Resume
 from interlock.session_state import SessionState, load
 from interlock.sessions import Forked, Transcript, fork, newest_session, session_named
 from interlock.settings import Settings
+from interlock.spending import Spent
 from interlock.world import RandomIds
 from phases.world.messages import Kind, Message, ToolResult
 from phases.world.updates import Notice, Recorded, Update
@@ -36,6 +39,7 @@ class Begun:
     transcript: Transcript
     messages: tuple[Message, ...] = ()
     state: SessionState = field(factory=SessionState)
+    spent: Mapping[str, Account] = field(factory=dict)  # what it has cost so far
     told: tuple[Update, ...] = ()  # with the first prompt
 
     @property
@@ -71,7 +75,9 @@ async def _resumed(
     found = newest_session(home, cwd) if name is None else session_named(home, cwd, name)
     source = SessionPaths.of(home, cwd, found.session_id)
     loaded = load(source.state)
-    told = [] if loaded.problem is None else [Notice("warning", loaded.problem)]
+    spent = Spent() if resume.fork else spending.read(source.costs)  # a branch pays for itself
+    problems = (*([loaded.problem] if loaded.problem else []), *spent.damage)
+    told = [Notice("warning", problem) for problem in problems]
     state, paths, copied = loaded.state, source, None
     if resume.fork:
         paths = SessionPaths.of(home, cwd, options.session_id or ids.new())
@@ -96,17 +102,18 @@ async def _resumed(
         transcript=transcript,
         messages=messages,
         state=state,
+        spent=spent.accounts,
         told=(*told, *_told(seen, made, messages, found.title, resume.at)),
     )
 
 
 def _of_branch(state: SessionState, source: SessionPaths, paths: SessionPaths) -> SessionState:
-    """What a branch knows of the session it comes from; what that cost is not its own."""
+    """What a branch knows of the session it comes from."""
     with suppress(OSError):  # without it old rounds are shown whole again
         paths.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         shutil.copy(source.folder / _COLLAPSES, paths.folder / _COLLAPSES)
     readable = (*state.readable, str(source.tool_results))
-    return evolve(state, spent={}, readable=readable)
+    return evolve(state, readable=readable)
 
 
 def _with_its_own(options: Options, resume: Resume, state: SessionState) -> Options:

@@ -141,13 +141,14 @@ def _first_ones(rows: Iterable[Row]) -> dict[str, Row]:
 def _with_new_ids(rows: dict[str, Row]) -> dict[str, Row]:
     """A program that copied a session may have given each entry a new uuid, and have left as it
     was what only we write: who means an old one means the copy."""
-    new = {row.copied: row.uuid for row in rows.values() if row.copied not in (None, row.uuid)}
+    new = {row.copied: row.uuid for row in rows.values() if row.copied and row.copied != row.uuid}
     if not new:
         return rows
 
     def renewed(row: Row) -> Row:
         view = None if row.view is None else tuple(new.get(one, one) for one in row.view)
-        return evolve(row, view=view, replaces=new.get(row.replaces, row.replaces))
+        replaces = None if row.replaces is None else new.get(row.replaces, row.replaces)
+        return evolve(row, view=view, replaces=replaces)
 
     return {uuid: renewed(row) for uuid, row in rows.items()}
 
