@@ -5,7 +5,8 @@ InterlockError
 │   └── ConfigurationError   settings files that cannot be used: a line for each thing wrong
 ├── SettingsError       a setting cannot be used: what, where, how to mend it
 ├── TranscriptError     the transcript cannot be written or read
-├── SessionNotFound     no session can be meant, or several can
+├── SessionNotFound     no session can be meant
+│   └── SeveralSessions      several can
 └── RunNotFound         no recorded run has that name
 
 Inside the loop a failure is part of an outcome, see `phases/world/failures.py`.
@@ -47,16 +48,28 @@ class SettingsError(InterlockError):
 
 
 class TranscriptError(InterlockError):
-    """The transcript at `path` cannot be used; nothing that was written is lost."""
+    """The transcript at `path` cannot be used; nothing that was written is lost.
 
-    def __init__(self, path: str, problem: str) -> None:
+    With `in_use` another process writes it: a branch can be made all the same.
+    """
+
+    def __init__(self, path: str, problem: str, *, in_use: bool = False) -> None:
         self.path = path
         self.problem = problem
+        self.in_use = in_use
         super().__init__(f"transcript {path}: {problem}")
 
 
 class SessionNotFound(InterlockError):
-    """No session can be meant, or several can; the line says which there are."""
+    """No session can be meant; the line says which there are."""
+
+
+class SeveralSessions(SessionNotFound):
+    """Several sessions can be meant: those with `session_ids`, the newest first."""
+
+    def __init__(self, line: str, session_ids: tuple[str, ...]) -> None:
+        self.session_ids = session_ids
+        super().__init__(line)
 
 
 class RunNotFound(InterlockError):

@@ -20,7 +20,7 @@ from interlock.ledger import Account
 from interlock.open_calls import Closed, closed
 from interlock.options import Options, PermissionMode, Resume
 from interlock.session_state import SessionState, load
-from interlock.sessions import Forked, Transcript, fork, newest_session, session_named
+from interlock.sessions import Forked, Listed, Transcript, fork, newest_session, session_named
 from interlock.settings import Settings
 from interlock.spending import Spent
 from interlock.world import RandomIds
@@ -75,7 +75,7 @@ async def _resumed(
     found = newest_session(home, cwd) if name is None else session_named(home, cwd, name)
     source = SessionPaths.of(home, cwd, found.session_id)
     loaded = load(source.state)
-    spent = Spent() if resume.fork else spending.read(source.costs)  # a branch pays for itself
+    spent = Spent() if resume.fork else _spent(source, found)  # a branch pays for itself
     problems = (*([loaded.problem] if loaded.problem else []), *spent.damage)
     told = [Notice("warning", problem) for problem in problems]
     state, paths, copied = loaded.state, source, None
@@ -105,6 +105,12 @@ async def _resumed(
         spent=spent.accounts,
         told=(*told, *_told(seen, made, messages, found.title, resume.at)),
     )
+
+
+def _spent(source: SessionPaths, found: Listed) -> Spent:
+    if found.cost_state is not None and not source.costs.exists():
+        return spending.foreign(found.cost_state)  # another program's session
+    return spending.read(source.costs)
 
 
 def _of_branch(state: SessionState, source: SessionPaths, paths: SessionPaths) -> SessionState:

@@ -17,7 +17,10 @@ import structlog
 from attrs import define, field, frozen
 from cattrs import Converter
 
+from interlock.home import COSTS
 from interlock.ledger import Account, Payment
+from interlock.sessions.ends import Listed
+from interlock.sessions.lines import append_line
 from interlock.sessions.transcript import private_folder
 from phases.world.messages import encoded
 from phases.world.usage import Usage
@@ -48,7 +51,7 @@ class SpendingFile:
             private_folder(self.path.parent)
             file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
             try:
-                os.write(file, _after(file) + encoded(_converter.unstructure(payment)) + b"\n")
+                append_line(file, encoded(_converter.unstructure(payment)))
             finally:
                 os.close(file)
         except OSError as error:
@@ -91,6 +94,15 @@ def total(path: Path) -> float | None:
     return None if last is None else last.total
 
 
+def cost_of(found: Listed) -> float | None:
+    """What a session that lies on disk has cost in USD, as far as it is known."""
+    own = found.path.with_suffix("") / COSTS
+    if own.exists():
+        return total(own)
+    told = (found.cost_state or {}).get("totalCostUSD")
+    return float(told) if isinstance(told, int | float) else None
+
+
 def foreign(cost_state: Mapping[str, Any]) -> Spent:
     """What another program wrote into its transcript of the cost, as far as it can be read."""
     accounts = {}
@@ -107,12 +119,6 @@ def foreign(cost_state: Mapping[str, Any]) -> Spent:
         except (KeyError, TypeError, ValueError):
             continue
     return Spent(accounts=accounts)
-
-
-def _after(file: int) -> bytes:
-    """What must stand before a new line: a crash may have cut the last one."""
-    size = os.fstat(file).st_size
-    return b"\n" if size and os.pread(file, 1, size - 1) != b"\n" else b""
 
 
 def _payment(line: bytes) -> Payment | None:

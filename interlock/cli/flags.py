@@ -30,6 +30,7 @@ commands:
   context RUN              what filled the window at its end, what made room before
   diagram [MACHINE]        draw the machine (--format mermaid|table, --check)
   check                    prove the laws of the loop, print its bounds
+  sessions [tree|show|…]   the sessions of this folder: list, branches, rename, delete
   permissions explain CALL whether a call like 'Bash(git push)' would run, and why
   config show [--origin]   every setting in force, where it comes from, and why
   config check             whether all settings files can be used

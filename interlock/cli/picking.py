@@ -23,7 +23,7 @@ def newest(home: Path, cwd: Path) -> tuple[Listed, ...]:
 def lines(sessions: Sequence[Listed], now: float) -> list[str]:
     """A line for each; what others wrote must not repaint the screen."""
     return [
-        f"{n:>3}  {_ago(now - one.changed):>8}  {visible(one.title)}"
+        f"{n:>3}  {ago(now - one.changed):>8}  {visible(one.title)}"
         for n, one in enumerate(sessions, 1)
     ]
 
@@ -43,7 +43,7 @@ def picked(home: Path, cwd: Path) -> str:
             return sessions[int(said) - 1].session_id
 
 
-def _ago(seconds: float) -> str:
+def ago(seconds: float) -> str:
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
         if seconds >= size:
             return f"{int(seconds // size)} {unit}"

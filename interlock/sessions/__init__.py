@@ -1,22 +1,40 @@
 """Sessions on disk: the transcript, the way back from it, and where recorded runs lie."""
 
+from interlock.sessions.branches import Family, Part, family_of
+from interlock.sessions.ends import Listed
 from interlock.sessions.facts import Facts
 from interlock.sessions.forking import Forked, fork
-from interlock.sessions.listing import Listed, newest_session, session_named, sessions_in
+from interlock.sessions.holding import delete, insist_on_usable
+from interlock.sessions.listing import (
+    all_sessions,
+    newest_session,
+    session_anywhere,
+    session_named,
+    sessions_in,
+)
+from interlock.sessions.names import rename
 from interlock.sessions.reading import Reading, find, read, read_messages
 from interlock.sessions.transcript import Transcript
 
 __all__ = [
     "Facts",
+    "Family",
     "Forked",
     "Listed",
+    "Part",
     "Reading",
     "Transcript",
+    "all_sessions",
+    "delete",
+    "family_of",
     "find",
     "fork",
+    "insist_on_usable",
     "newest_session",
     "read",
     "read_messages",
+    "rename",
+    "session_anywhere",
     "session_named",
     "sessions_in",
 ]

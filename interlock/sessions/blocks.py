@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from interlock.sessions.ends import INTERRUPTED
 from interlock.sessions.entries import NO_MODEL
 from phases.world.messages import (
     Block,
@@ -25,8 +26,6 @@ from phases.world.messages import (
 from phases.world.usage import Usage
 
 Entry = Mapping[str, Any]
-
-_INTERRUPTED = ("[Request interrupted by user", "[The user interrupted")
 
 
 def message_of(entries: Sequence[Entry], sources: Mapping[str, str]) -> Message:
@@ -132,7 +131,7 @@ def _kind(entry: Entry, content: Sequence[Block]) -> Kind:
     if any(isinstance(block, ToolResult) for block in content):
         return Kind.RESULT
     match content:
-        case [Text(text), *_] if text.startswith(_INTERRUPTED):
+        case [Text(text), *_] if text.startswith(INTERRUPTED):
             return Kind.INTERRUPTION
     return Kind.PROMPT
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from interlock.errors import TranscriptError
 from interlock.sessions.entries import Entry, boundary_of, entries_of, mended_of
 from interlock.sessions.facts import Facts
+from interlock.sessions.names import Names
 from interlock.sessions.reading import Reading, read
 from phases.world.messages import Kind, Message, ToolUse, encoded
 from phases.world.updates import Recorded, Show, Update
@@ -60,6 +61,7 @@ class Transcript:
         self._prompt: Message | None = None
         self._file: int | None = None
         self._torn = False
+        self._names = Names()
 
     async def record(self, messages: tuple[Message, ...]) -> None:
         """Write those at the end that are not written yet, in order, and show them.
@@ -162,7 +164,10 @@ class Transcript:
         moment = datetime.fromtimestamp(self.now(), UTC)
         stamp = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
         lines = [encoded(self._whole(entry, stamp)) + b"\n" for entry in entries]
-        self._write(b"".join(lines))
+        data = b"".join(lines)
+        self._write(data)
+        if self._file is not None and (names := self._names.due(self._file, len(data))):
+            self._write(names)
 
     def _whole(self, entry: Entry, stamp: str) -> Entry:
         # The common keys stand before the message: readers that scan a line as text find these.
@@ -202,6 +207,7 @@ class Transcript:
             raise self._failed(error) from error
         if not size:
             return None
+        self._names.take_up(self._file)
         earlier = read(self.path, at)
         self._known |= earlier.known
         self._calls |= earlier.calls
