@@ -19,6 +19,7 @@ from interlock.cli.render import Live
 from interlock.cli.verdict import line_of
 from interlock.errors import InterlockError
 from interlock.inbox import Mode, Queued
+from interlock.options import Resume
 
 _READ = "(the agent reads it at its next stop)"
 _RUN = "(done when the agent has finished)"
@@ -54,7 +55,7 @@ class Interactive:
     live: Live
     fresh: Callable[[], None]  # called before each prompt: what stopped the last one is past
     ended: commands.End | None = None
-    next_session: str | None = None  # the one to go on with, where it ends so
+    next_session: Resume | None = None  # the one to go on with, where it ends so
     # Typed behind a command that waits: they are for what there is after it.
     held: list[str] = field(factory=list)
     _busy: bool = False
@@ -148,7 +149,7 @@ class Interactive:
             self.ended = end
             self.keys.leave()
 
-    def _go_to(self, session: str) -> None:
+    def _go_to(self, session: Resume) -> None:
         self.next_session = session
 
     def _interrupt(self) -> bool:

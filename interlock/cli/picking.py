@@ -28,9 +28,8 @@ def lines(sessions: Sequence[Listed], now: float) -> list[str]:
     ]
 
 
-def picked(home: Path, cwd: Path) -> str:
-    """The id of the session that the person names by its number. Raises SessionNotFound."""
-    sessions = newest(home, cwd)
+def picked(sessions: Sequence[Listed]) -> str:
+    """The id of the one that the person names by its number. Raises SessionNotFound."""
     if not sessions:
         raise SessionNotFound("there is no session to resume in this folder; begin one")
     print("\n".join(lines(sessions, time.time())), flush=True)
