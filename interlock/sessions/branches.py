@@ -14,15 +14,17 @@ from typing import IO, Any
 from attrs import define, field, frozen
 
 from interlock.errors import TranscriptError
-from interlock.sessions.ends import prompt_of
+from interlock.sessions.ends import one_line, prompt_of
 from interlock.sessions.rows import Damage, Row, Rows, all_rows, entry_at, groups_of
+
+_PROMPT = 200  # characters: a tree tells of prompts, and may be of thousands
 
 
 @frozen(kw_only=True)
 class Part:
     """Messages one after another, up to where branches begin; `parts` are these branches."""
 
-    prompts: tuple[str, ...]  # what was said in it
+    prompts: tuple[str, ...]  # what was said in it, each as one line
     messages: int
     first: str  # the uuid of its first line
     last: str  # of its last message: to go on from there again
@@ -136,7 +138,7 @@ class _Teller:
         said = [prompt_of(entry) for entry in entries.values()]
         stamps = [_stamp(entries[row.uuid]) for row in (rows[0], rows[-1])]
         return Part(
-            prompts=tuple(words for words in said if words is not None),
+            prompts=tuple(one_line(words, _PROMPT) for words in said if words is not None),
             messages=len({self.groups[row.uuid] for row in rows if row.told}),
             first=rows[0].uuid,
             last=next((row.uuid for row in reversed(rows) if row.told), rows[-1].uuid),
