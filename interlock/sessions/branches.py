@@ -134,16 +134,21 @@ class _Teller:
             run += run[-1].after
         parts = tuple(self.part(each) for each in run[-1].after)
         rows = [row for each in run for row in each.rows]
-        entries = {row.uuid: entry_at(self.file, row) for row in self._wanted(rows)}
-        said = [prompt_of(entry) for entry in entries.values()]
-        stamps = [_stamp(entries[row.uuid]) for row in (rows[0], rows[-1])]
+        said: list[str] = []
+        stamps: dict[str, str | None] = {}
+        for row in self._wanted(rows):
+            entry = entry_at(self.file, row)  # large ones too: none is kept
+            words = prompt_of(entry)
+            if words is not None:
+                said.append(one_line(words, _PROMPT))
+            stamps[row.uuid] = _stamp(entry)
         return Part(
-            prompts=tuple(one_line(words, _PROMPT) for words in said if words is not None),
+            prompts=tuple(said),
             messages=len({self.groups[row.uuid] for row in rows if row.told}),
             first=rows[0].uuid,
             last=next((row.uuid for row in reversed(rows) if row.told), rows[-1].uuid),
-            began=stamps[0],
-            ended=stamps[1],
+            began=stamps[rows[0].uuid],
+            ended=stamps[rows[-1].uuid],
             holds=frozenset(row.uuid for row in rows),
             goes_on=any(each is self.tip for each in run) or any(each.goes_on for each in parts),
             parts=parts,
