@@ -50,6 +50,7 @@ from interlock.resuming import Begun, begun
 from interlock.sandbox import Sandbox, opened, without
 from interlock.session_state import Keeping
 from interlock.settings import Settings
+from interlock.spending import SpendingFile
 from interlock.tools import (
     FileReads,
     Person,
@@ -126,9 +127,10 @@ async def open_agent(
             stack.push_async_callback(model_client.aclose)
         stack.push_async_callback(hooked.aclose)
         stack.push_async_callback(_end, guards.admission)
-        ledger, reads = Ledger(adapter, helpers=helpers), FileReads()
         checkpoints = Checkpoints.of(paths.folder, on=settings.file_checkpointing)
-        keeping = _keeping(start, gate, todos, ledger, reads, offered)
+        reads, paid = FileReads(), SpendingFile(paths.costs).add
+        ledger = Ledger(adapter, helpers=helpers, accounts=dict(start.spent), paid=paid)
+        keeping = _keeping(start, gate, todos, reads, offered)
         problem = keeping.take_up(start.state)
         todos.recall(start.messages)
         window = Window.of(
@@ -182,7 +184,6 @@ def _keeping(
     start: Begun,
     gate: Gate,
     todos: TodoList,
-    ledger: Ledger,
     reads: FileReads,
     offered: Mapping[str, Tool],
 ) -> Keeping:
@@ -193,7 +194,6 @@ def _keeping(
         transcript=start.paths.transcript,
         gate=gate,
         todos=todos,
-        ledger=ledger,
         reads=reads,
         shell=shell if isinstance(shell, Bash) else None,
         readable=start.state.readable,

@@ -6,7 +6,8 @@ InterlockError
 ├── SettingsError       a setting cannot be used: what, where, how to mend it
 ├── TranscriptError     the transcript cannot be written or read
 │   └── SessionBusy     another process is writing it
-├── SessionNotFound     no session can be meant, or several can
+├── SessionNotFound     no session can be meant
+│   └── SeveralSessions     several can
 └── RunNotFound         no recorded run has that name
 
 Inside the loop a failure is part of an outcome, see `phases/world/failures.py`.
@@ -57,11 +58,19 @@ class TranscriptError(InterlockError):
 
 
 class SessionBusy(TranscriptError):
-    """Another process is writing this session."""
+    """Another process is writing this session: a branch can be made all the same."""
 
 
 class SessionNotFound(InterlockError):
-    """No session can be meant, or several can; the line says which there are."""
+    """No session can be meant; the line says which there are."""
+
+
+class SeveralSessions(SessionNotFound):
+    """Several sessions can be meant: those with `session_ids`, the newest first."""
+
+    def __init__(self, line: str, session_ids: tuple[str, ...]) -> None:
+        self.session_ids = session_ids
+        super().__init__(line)
 
 
 class RunNotFound(InterlockError):

@@ -15,6 +15,8 @@ from attrs import frozen
 
 _KEY_LENGTH = 200  # longer keys are cut and hashed; readers of this layout accept any hash
 
+COSTS = "costs.jsonl"  # what a session cost, in its folder
+
 
 def home_of(environ: Mapping[str, str]) -> Path:
     """The user's folder.
@@ -65,6 +67,10 @@ class SessionPaths:
     @property
     def state(self) -> Path:
         return self.folder / "state.json"
+
+    @property
+    def costs(self) -> Path:
+        return self.folder / COSTS
 
     def trace(self, run_id: str) -> Path:
         return self.runs / f"{run_id}.trace.jsonl"

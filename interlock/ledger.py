@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from time import monotonic
+from uuid import uuid4
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from phases.world.failures import Failure
 from phases.world.ports import Begun, Failed, Model, ModelEvent, Replied, Request
@@ -29,17 +30,34 @@ class Account:
         self.cost = None if self.cost is None or cost is None else self.cost + cost
 
 
+@frozen(kw_only=True)
+class Payment:
+    """What one request cost, as far as it is known; the last one of a request counts."""
+
+    request: str
+    model: str
+    usage: Usage
+    cost: float | None
+    total: float | None  # of the session, with this
+
+
+def _nowhere(payment: Payment) -> None:
+    """Nobody keeps it."""
+
+
 @define
 class Ledger:
     """Implements the Model port; `accounts` are the session's, `usage` is this prompt's.
 
-    `helpers` answer requests of their purpose in place of `model`, on the same books.
+    `helpers` answer requests of their purpose in place of `model`, on the same books. `paid` is
+    told at once of what a request costs: when its answer begins, and when it ends.
     """
 
     model: Model
     seconds: Callable[[], float] = monotonic
     helpers: Mapping[str, Model] = field(factory=dict)
     accounts: dict[str, Account] = field(factory=dict)
+    paid: Callable[[Payment], None] = _nowhere
     usage: Usage = field(factory=Usage)
     api_seconds: float = 0.0
     last_failure: Failure | None = None
@@ -56,6 +74,7 @@ class Ledger:
 
     async def ask(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
         began = self.seconds()
+        id_ = uuid4().hex
         counted: Begun | None = None  # not booked yet: most answers go on to say it better
         try:
             model = self.helpers.get(request.purpose, self.model)
@@ -63,22 +82,40 @@ class Ledger:
                 async for event in events:
                     if isinstance(event, Begun):
                         counted = event
+                        self._expect(id_, request.model, event)
                     elif isinstance(event, Replied | Failed):
+                        self._book(id_, request, event, counted)
                         counted = None
-                        self._book(request, event)
                     yield event
         finally:
             if counted is not None and counted.usage != Usage():  # cut off: the prompt was read
-                self._pay(request, counted.usage, counted.cost)
+                self._pay(id_, request, counted.usage, counted.cost)
             self.api_seconds += self.seconds() - began
 
-    def _book(self, request: Request, event: Replied | Failed) -> None:
+    def _book(
+        self, id_: str, request: Request, event: Replied | Failed, counted: Begun | None
+    ) -> None:
         failure = event.failure if isinstance(event, Failed) else None
         if request.purpose not in self.helpers:  # how a helper fared is not how the run did
             self.last_failure = failure
         if failure is None or event.usage != Usage():  # else refused before anything was counted
-            self._pay(request, event.usage, event.cost)
+            self._pay(id_, request, event.usage, event.cost)
+        elif counted is not None:  # what was expected is taken back
+            self._tell(id_, request.model, Usage(), 0.0, self.cost)
 
-    def _pay(self, request: Request, usage: Usage, cost: float | None) -> None:
+    def _pay(self, id_: str, request: Request, usage: Usage, cost: float | None) -> None:
         self.usage += usage
         self.accounts.setdefault(request.model, Account()).book(usage, cost)
+        self._tell(id_, request.model, usage, cost, self.cost)
+
+    def _expect(self, id_: str, model: str, begun: Begun) -> None:
+        """It is in no account yet, but a kill would leave nobody who could book it."""
+        if begun.usage != Usage():
+            known, more = self.cost, begun.cost
+            total = None if known is None or more is None else known + more
+            self._tell(id_, model, begun.usage, more, total)
+
+    def _tell(
+        self, id_: str, model: str, usage: Usage, cost: float | None, total: float | None
+    ) -> None:
+        self.paid(Payment(request=id_, model=model, usage=usage, cost=cost, total=total))

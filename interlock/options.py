@@ -45,6 +45,7 @@ class Resume:
 
     session: str | None = None  # an id, its beginning, a title, a part of one; None: the newest
     fork: bool = False  # go on in a new session, and leave that one as it is
+    at: str | None = None  # the message to go on from; what came after it stays, as a branch
     over_model: bool = False
     over_mode: bool = False
 

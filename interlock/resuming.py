@@ -7,20 +7,23 @@ something beside the messages take it up later (`session_state`). Nothing is eve
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from attrs import evolve, field, frozen
 
+from interlock import spending
 from interlock.checkpoints import carry_over
 from interlock.errors import UsageError
 from interlock.home import SessionPaths
+from interlock.ledger import Account
 from interlock.open_calls import Closed, closed
 from interlock.options import Options, PermissionMode, Resume
 from interlock.session_state import SessionState, load
-from interlock.sessions import Forked, Transcript, fork, newest_session, session_named
+from interlock.sessions import Forked, Listed, Transcript, fork, newest_session, session_named
 from interlock.settings import Settings
+from interlock.spending import Spent
 from interlock.world import RandomIds
 from phases.world.messages import Kind, Message, ToolResult
 from phases.world.updates import Notice, Recorded, Update
@@ -37,6 +40,7 @@ class Begun:
     transcript: Transcript
     messages: tuple[Message, ...] = ()
     state: SessionState = field(factory=SessionState)
+    spent: Mapping[str, Account] = field(factory=dict)  # what it has cost so far
     told: tuple[Update, ...] = ()  # with the first prompt
 
     @property
@@ -72,16 +76,19 @@ async def _resumed(
     found = newest_session(home, cwd) if name is None else session_named(home, cwd, name)
     source = SessionPaths.of(home, cwd, found.session_id)
     loaded = load(source.state)
-    told = [] if loaded.problem is None else [Notice("warning", loaded.problem)]
+    spent = Spent() if resume.fork else _spent(source, found)  # a branch pays for itself
+    problems = (*([loaded.problem] if loaded.problem else []), *spent.damage)
+    told = [Notice("warning", problem) for problem in problems]
     state, paths, copied = loaded.state, source, None
     if resume.fork:
         paths = SessionPaths.of(home, cwd, options.session_id or ids.new())
-        copied = fork(source.transcript, paths.transcript, paths.session_id)
+        copied = fork(source.transcript, paths.transcript, paths.session_id, resume.at)
         state = _of_branch(state, source, paths)
     options = _with_its_own(options, resume, state)
     transcript = _transcript(options, settings, paths, cwd)
     try:
-        reading = transcript.take_up()
+        # A branch ends with that message already, and some copies have ids of their own.
+        reading = transcript.take_up(None if resume.fork else resume.at)
         made = closed(reading.messages, source.runs)
         results = tuple(each.result for each in made)
         messages = (*reading.messages, *results)
@@ -96,18 +103,25 @@ async def _resumed(
         transcript=transcript,
         messages=messages,
         state=state,
-        told=(*told, *_told(seen, made, messages, found.title)),
+        spent=spent.accounts,
+        told=(*told, *_told(seen, made, messages, found.title, resume.at)),
     )
 
 
+def _spent(source: SessionPaths, found: Listed) -> Spent:
+    if found.cost_state is not None and not source.costs.exists():
+        return spending.foreign(found.cost_state)  # another program's session
+    return spending.read(source.costs)
+
+
 def _of_branch(state: SessionState, source: SessionPaths, paths: SessionPaths) -> SessionState:
-    """What a branch knows of the session it comes from; what that cost is not its own."""
+    """What a branch knows of the session it comes from."""
     with suppress(OSError):  # without it old rounds are shown whole again
         paths.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         shutil.copy(source.folder / _COLLAPSES, paths.folder / _COLLAPSES)
     carry_over(source.folder, paths.folder)
     readable = (*state.readable, str(source.tool_results))
-    return evolve(state, spent={}, readable=readable)
+    return evolve(state, readable=readable)
 
 
 def _with_its_own(options: Options, resume: Resume, state: SessionState) -> Options:
@@ -131,14 +145,20 @@ def _with_its_model(options: Options, messages: Sequence[Message]) -> Options:
 
 
 def _told(
-    seen: Forked, made: Sequence[Closed], messages: Sequence[Message], title: str
+    seen: Forked,
+    made: Sequence[Closed],
+    messages: Sequence[Message],
+    title: str,
+    at: str | None,
 ) -> list[Update]:
     said = sum(message.kind is Kind.PROMPT for message in messages)
     told: list[Update] = [
         Notice("info", f"resumed: {title} ({said} prompts, {len(messages)} messages)")
     ]
     told += [Notice("warning", line) for line in seen.damage]
-    if seen.others:
+    if at is not None:
+        told.append(Notice("info", f"it goes on from message {at}; what came after it stays"))
+    elif seen.others:
         branches = "another branch" if seen.others == 1 else f"{seen.others} other branches"
         told.append(
             Notice("warning", f"the session has {branches}; it goes on from what was written last")

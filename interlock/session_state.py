@@ -1,9 +1,9 @@
 """What a session knows beside its messages, in a file of its own: so that it comes back.
 
 The model and the mode, what a person allowed, the shell's folder and variables, todos, what files
-held when they were read, how often the history was compacted, what it all cost. The file is
-replaced whole, so a crash leaves the old one; it may hold secrets that a command exported, and
-only its owner can read it.
+held when they were read, how often the history was compacted. The file is replaced whole, so a
+crash leaves the old one; it may hold secrets that a command exported, and only its owner can read
+it. What it all cost is in a file that only grows (`spending`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import structlog
 from attrs import define, evolve, field, frozen
 from cattrs import Converter
 
-from interlock.ledger import Account, Ledger
 from interlock.permissions import Gate, give, given_to
 from interlock.sessions.transcript import private_folder
 from interlock.tools import FileReads, TodoList
@@ -45,7 +44,6 @@ class SessionState:
     todos: tuple[Todo, ...] = ()
     reads: Mapping[str, str] = field(factory=dict)
     tracking: AutoCompactTracking = NEVER_COMPACTED
-    spent: Mapping[str, Account] = field(factory=dict)
     readable: tuple[str, ...] = ()  # folders with results of the sessions it branched from
 
 
@@ -67,7 +65,7 @@ def load(path: Path) -> Loaded:
         why = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         return Loaded(
             SessionState(),
-            f"{path} cannot be used ({why}): permissions, folder and cost begin anew",
+            f"{path} cannot be used ({why}): permissions and folder begin anew",
         )
 
 
@@ -87,7 +85,6 @@ class Keeping:
     transcript: Path  # without one nothing was said, and nothing is kept
     gate: Gate
     todos: TodoList
-    ledger: Ledger
     reads: FileReads
     shell: Bash | None
     readable: tuple[str, ...] = ()
@@ -98,7 +95,6 @@ class Keeping:
     def take_up(self, state: SessionState) -> str | None:
         """Give all parts what they had; what could not be given."""
         self.todos.todos = state.todos
-        self.ledger.accounts.update(state.spent)
         problems = []
         parts: dict[str, Callable[[SessionState], None]] = {
             "permissions": self._permissions,
@@ -148,7 +144,6 @@ class Keeping:
             todos=self.todos.todos,
             reads=self.reads.as_data(),
             tracking=tracking,
-            spent=self.ledger.accounts,
             readable=self.readable,
         )
         try:

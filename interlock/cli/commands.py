@@ -11,12 +11,14 @@ from attrs import frozen
 from interlock.agent import Agent
 from interlock.cli import picking, taking_back
 from interlock.context.gauge import render
-from interlock.errors import SessionNotFound
-from interlock.options import PermissionMode
+from interlock.errors import SessionBusy, SessionNotFound, TranscriptError
+from interlock.options import PermissionMode, Resume
 from interlock.permissions.ask import visible
-from interlock.sessions import session_named
+from interlock.sessions import Listed, insist_on_usable, read, rename, session_named
 from interlock.tools import Person
 from phases.world.updates import Show
+
+_FORK = "--fork"
 
 
 class End(StrEnum):
@@ -34,7 +36,7 @@ class Place:
     agent: Agent
     say: Callable[[str], None]
     show: Show
-    go_to: Callable[[str], None]  # told the session that goes on next
+    go_to: Callable[[Resume], None]  # told the session that goes on next
     person: Person  # who answers what a command must ask
 
 
@@ -99,22 +101,27 @@ async def _clear(place: Place, _: str) -> End:
     return End.CLEAR
 
 
-async def _resume(place: Place, name: str) -> End | None:
+async def _resume(place: Place, argument: str) -> End | None:
     home, cwd = place.agent.paths.home, place.agent.cwd
+    words = argument.split()
+    fork = _FORK in words
+    name = " ".join(word for word in words if word != _FORK)
     if not name:
         for one in picking.newest(home, cwd):
             place.say(f"{one.session_id[:8]}  {visible(one.title)}")
         place.say("/resume with an id, its beginning, or a part of the title goes on with one")
         return None
-    try:
-        found = session_named(home, cwd, name)
-    except SessionNotFound as error:
-        place.say(f"! {error}")
-        return None
-    if found.session_id == place.agent.session_id:
+    found = session_named(home, cwd, name)
+    if found.session_id == place.agent.session_id and not fork:
         place.say("! that is this session")
         return None
-    place.go_to(found.session_id)
+    # This session must not end for one that cannot begin.
+    if fork:
+        read(found.path)
+    else:
+        _insist_on_usable(found, name)
+    going = Resume(session=found.session_id, fork=fork, over_model=True, over_mode=True)
+    place.go_to(going)
     return End.RESUME
 
 
@@ -131,6 +138,24 @@ async def _rewind(place: Place, name: str) -> None:
     agreed = await desk.agreed()
     if agreed is not None:
         desk.tell(agreed, await agent.rewind(agreed, place.show))
+
+
+def _insist_on_usable(found: Listed, name: str) -> None:
+    try:
+        insist_on_usable(found.path)
+    except TranscriptError as error:
+        branch = (
+            f"; a branch of it: /resume {name} {_FORK}" if isinstance(error, SessionBusy) else ""
+        )
+        raise SessionNotFound(f"{error}{branch}") from error
+
+
+async def _rename(place: Place, name: str) -> None:
+    path = place.agent.paths.transcript
+    if not path.exists():
+        place.say("! nothing was said yet: a session can be named after its first prompt")
+        return
+    place.say(f"this session is now called: {rename(path, name)}")
 
 
 async def _leave(place: Place, _: str) -> End:
@@ -163,7 +188,10 @@ COMMANDS = {
         ),
         Command(name="queue", help="what waits to be read", run=_queue, at_once=True),
         Command(
-            name="resume", argument="[ID|TITLE]", help="go on with an earlier session", run=_resume
+            name="resume",
+            argument=f"[ID|TITLE] [{_FORK}]",
+            help="go on with an earlier session, or in a branch of it",
+            run=_resume,
         ),
         Command(
             name="rewind",
@@ -171,6 +199,7 @@ COMMANDS = {
             help="go back to before a prompt: conversation, files or both",
             run=_rewind,
         ),
+        Command(name="rename", argument="NAME", help="give this session a name", run=_rename),
         Command(name="clear", help="begin another session", run=_clear),
         Command(name="exit", help="leave", run=_leave, at_once=True),
     )

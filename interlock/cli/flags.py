@@ -31,6 +31,7 @@ commands:
   diagram [MACHINE]        draw the machine (--format mermaid|table, --check)
   check                    prove the laws of the loop, print its bounds
   rewind [SESSION]         go back to before a prompt: conversation, files or both
+  sessions [tree|show|…]   the sessions of this folder: list, branches, rename, delete
   permissions explain CALL whether a call like 'Bash(git push)' would run, and why
   config show [--origin]   every setting in force, where it comes from, and why
   config check             whether all settings files can be used
@@ -100,6 +101,12 @@ def run_parser() -> Parser:
     add("-c", "--continue", action="store_true", help="go on with the newest session here")
     add("-r", "--resume", nargs="?", const="", metavar="ID|TITLE", help="go on with this session")
     add("--fork-session", action="store_true", help="go on in a branch, leave that one as it is")
+    add(
+        "--resume-session-at",
+        type=_some,
+        metavar="MESSAGE",
+        help="with --resume: go on from this message; what came after it stays as a branch",
+    )
     add("--session-id", type=_uuid, metavar="UUID", help="of the new session or branch")
     return parser
 
@@ -130,6 +137,8 @@ def _insist_on_one_session(flags: argparse.Namespace) -> None:
         raise UsageError("--continue and --resume name two sessions; use one of them")
     if flags.fork_session and not resumes:
         raise UsageError("--fork-session needs a session: --continue, or --resume with its name")
+    if flags.resume_session_at is not None and not resumes:
+        raise UsageError("--resume-session-at needs a session: --resume with its name")
     if flags.session_id is not None and resumes and not flags.fork_session:
         raise UsageError(
             "a session that is resumed has its id: --session-id needs --fork-session beside it"

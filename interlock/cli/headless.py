@@ -150,6 +150,7 @@ def resume_of(asked: argparse.Namespace) -> Resume | None:
     return Resume(
         session=asked.resume,
         fork=asked.fork_session,
+        at=asked.resume_session_at,
         over_model=asked.model is None,
         over_mode=asked.permission_mode is None,
     )

@@ -19,6 +19,7 @@ from interlock.cli.render import Live
 from interlock.cli.verdict import line_of
 from interlock.errors import InterlockError
 from interlock.inbox import Mode, Queued
+from interlock.options import Resume
 from interlock.tools import Person
 
 _READ = "(the agent reads it at its next stop)"
@@ -56,7 +57,7 @@ class Interactive:
     person: Person
     fresh: Callable[[], None]  # called before each prompt: what stopped the last one is past
     ended: commands.End | None = None
-    next_session: str | None = None  # the one to go on with, where it ends so
+    next_session: Resume | None = None  # the one to go on with, where it ends so
     # Typed behind a command that waits: they are for what there is after it.
     held: list[str] = field(factory=list)
     _busy: bool = False
@@ -154,7 +155,7 @@ class Interactive:
             self.ended = end
             self.keys.leave()
 
-    def _go_to(self, session: str) -> None:
+    def _go_to(self, session: Resume) -> None:
         self.next_session = session
 
     def _interrupt(self) -> bool:

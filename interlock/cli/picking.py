@@ -23,14 +23,13 @@ def newest(home: Path, cwd: Path) -> tuple[Listed, ...]:
 def lines(sessions: Sequence[Listed], now: float) -> list[str]:
     """A line for each; what others wrote must not repaint the screen."""
     return [
-        f"{n:>3}  {_ago(now - one.changed):>8}  {visible(one.title)}"
+        f"{n:>3}  {ago(now - one.changed):>8}  {visible(one.title)}"
         for n, one in enumerate(sessions, 1)
     ]
 
 
-def picked(home: Path, cwd: Path) -> str:
-    """The id of the session that the person names by its number. Raises SessionNotFound."""
-    sessions = newest(home, cwd)
+def picked(sessions: Sequence[Listed]) -> str:
+    """The id of the one that the person names by its number. Raises SessionNotFound."""
     if not sessions:
         raise SessionNotFound("there is no session to resume in this folder; begin one")
     print("\n".join(lines(sessions, time.time())), flush=True)
@@ -43,7 +42,7 @@ def picked(home: Path, cwd: Path) -> str:
             return sessions[int(said) - 1].session_id
 
 
-def _ago(seconds: float) -> str:
+def ago(seconds: float) -> str:
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
         if seconds >= size:
             return f"{int(seconds // size)} {unit}"

@@ -6,8 +6,10 @@ import argparse
 import asyncio
 import os
 import sys
+from contextlib import AsyncExitStack
+from pathlib import Path
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from interlock.assembly import open_agent
 from interlock.cli.choosing import person_or_nobody
@@ -16,16 +18,17 @@ from interlock.cli.headless import flags_of, options_of
 from interlock.cli.interactive import Interactive
 from interlock.cli.logs import configure
 from interlock.cli.main import complain
-from interlock.cli.picking import picked
+from interlock.cli.picking import newest, picked
 from interlock.cli.render import Live
 from interlock.cli.signals import Signals
 from interlock.cli.terminal import Suspending, SuspendingPerson, TerminalKeys
 from interlock.configured import configured
-from interlock.errors import UsageError
+from interlock.errors import InterlockError, SeveralSessions, UsageError
 from interlock.home import home_of
 from interlock.interrupt import InterruptSignal
 from interlock.options import Options, Resume
 from interlock.permissions import BadRule, terminal_or_nobody
+from interlock.sessions import session_named, sessions_in
 from interlock.settings import Settings
 
 
@@ -33,8 +36,8 @@ def run(asked: argparse.Namespace) -> int:
     """Talk until the person leaves; the exit code. Raises InterlockError."""
     signals = Signals()
     options = options_of(asked)
-    if options.resume is not None and options.resume.session == "":
-        named = picked(home_of(os.environ), options.cwd)
+    if options.resume is not None and options.resume.session is not None:
+        named = _meant(options.resume.session, options.cwd)
         options = evolve(options, resume=evolve(options.resume, session=named))
     found = configured(options, flags_of(asked), os.environ)
     for warning in found.configuration.warnings:
@@ -48,29 +51,63 @@ def run(asked: argparse.Namespace) -> int:
     return signals.code or 0
 
 
+def _meant(name: str, cwd: Path) -> str:
+    """The session that is meant; where that is not clear the person picks one."""
+    home = home_of(os.environ)
+    if not name:
+        return picked(newest(home, cwd))
+    try:
+        return session_named(home, cwd, name).session_id
+    except SeveralSessions as several:
+        fitting = (one for one in sessions_in(home, cwd) if one.session_id in several.session_ids)
+        return picked(tuple(fitting))
+
+
+@frozen(kw_only=True)
+class _Over:
+    """How a session at the terminal ended."""
+
+    end: End
+    next: Resume | None = None  # the session that goes on
+    unread: tuple[str, ...]  # what was typed and nobody has read
+    again: Resume | None = None  # itself, if there is anything in it to go on with
+    problem: InterlockError | None = None  # why it never began
+
+
 async def _talk(options: Options, settings: Settings, first: str | None, signals: Signals) -> None:
     source = "startup" if options.resume is None else "resume"
     lines: tuple[str, ...] = () if first is None else (first,)
+    back: Options | None = None  # to the session that was left for another
     while True:
-        end, named, lines = await _session(options, settings, lines, signals, source)
-        if end is End.LEAVE:
+        over = await _session(options, settings, lines, signals, source)
+        if over.problem is not None:
+            if back is None:
+                raise over.problem
+            # It could begin a moment ago, or the other had not been left for it.
+            complain(f"{over.problem}; back to the session before")
+            options, back = back, None
+            continue
+        if over.end is End.LEAVE:
             return
-        going_on = None
-        if named is not None:
-            going_on = Resume(session=named, over_model=True, over_mode=True)
-        options = evolve(options, session_id=None, resume=going_on)
-        source = end.value
+        options = evolve(options, session_id=None, resume=None)
+        back = None if over.next is None else evolve(options, resume=over.again)
+        options = evolve(options, resume=over.next)
+        source, lines = over.end.value, over.unread
 
 
 async def _session(
     options: Options, settings: Settings, first: tuple[str, ...], signals: Signals, source: str
-) -> tuple[End, str | None, tuple[str, ...]]:
-    """How it ended, the session that goes on next, and what was typed and not read."""
+) -> _Over:
     interrupt = InterruptSignal()
     keys = TerminalKeys(history=settings.home / "history")
     asker = Suspending(terminal_or_nobody(interrupt))
     person = SuspendingPerson(person_or_nobody(interrupt))
-    async with open_agent(options, settings, asker=asker, person=person) as agent:
+    async with AsyncExitStack() as stack:
+        opened = open_agent(options, settings, asker=asker, person=person)
+        try:
+            agent = await stack.enter_async_context(opened)
+        except InterlockError as problem:
+            return _Over(end=End.LEAVE, unread=first, problem=problem)
         agent.begin_anew(source)
 
         def stop() -> None:
@@ -95,5 +132,7 @@ async def _session(
         unread = session.unread
         if unread and end is End.LEAVE:
             complain(f"nobody has read: {' / '.join(unread)}")
+        again = Resume(session=agent.session_id, over_model=True, over_mode=True)
+        said = agent.paths.transcript.exists()
     sys.stdout.flush()
-    return end, session.next_session, unread
+    return _Over(end=end, next=session.next_session, unread=unread, again=again if said else None)

@@ -1,27 +1,46 @@
 """Sessions on disk: the transcript, the way back from it, and where recorded runs lie."""
 
+from interlock.sessions.branches import Family, Part, family_of
+from interlock.sessions.ends import Listed
 from interlock.sessions.facts import Facts
 from interlock.sessions.forking import Forked, fork
-from interlock.sessions.listing import Listed, newest_session, session_named, sessions_in
+from interlock.sessions.holding import delete, insist_on_usable
+from interlock.sessions.listing import (
+    Listed,
+    all_sessions,
+    newest_session,
+    session_anywhere,
+    session_named,
+    sessions_in,
+)
+from interlock.sessions.names import rename
 from interlock.sessions.points import Point, Points, marker_of, points_of
 from interlock.sessions.reading import Reading, find, read, read_messages
 from interlock.sessions.transcript import Transcript
 
 __all__ = [
     "Facts",
+    "Family",
     "Forked",
     "Listed",
+    "Part",
     "Point",
     "Points",
     "Reading",
     "Transcript",
+    "all_sessions",
+    "delete",
+    "family_of",
     "find",
     "fork",
+    "insist_on_usable",
     "marker_of",
     "newest_session",
     "points_of",
     "read",
     "read_messages",
+    "rename",
+    "session_anywhere",
     "session_named",
     "sessions_in",
 ]

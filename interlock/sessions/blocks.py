@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from interlock.sessions.ends import INTERRUPTED
 from interlock.sessions.entries import NO_MODEL
 from phases.world.messages import (
     Block,
@@ -26,8 +27,6 @@ from phases.world.usage import Usage
 
 Entry = Mapping[str, Any]
 
-_INTERRUPTED = ("[Request interrupted by user", "[The user interrupted")
-
 
 def message_of(entries: Sequence[Entry], sources: Mapping[str, str]) -> Message:
     """The message that `entries` were made from.
@@ -42,6 +41,8 @@ def message_of(entries: Sequence[Entry], sources: Mapping[str, str]) -> Message:
     kind = _kind(first, content)
     role = "assistant" if bodies[0].get("role") == "assistant" else "user"
     source = first.get("source") if replaces else first.get("sourceToolAssistantUUID")
+    if source is None and kind is Kind.RESULT and not replaces:
+        source = first.get("parentUuid")  # some copies of a session name the call only so
     if not replaces and isinstance(source, str):
         source = sources.get(source, source)
     return Message(
@@ -130,7 +131,7 @@ def _kind(entry: Entry, content: Sequence[Block]) -> Kind:
     if any(isinstance(block, ToolResult) for block in content):
         return Kind.RESULT
     match content:
-        case [Text(text), *_] if text.startswith(_INTERRUPTED):
+        case [Text(text), *_] if text.startswith(INTERRUPTED):
             return Kind.INTERRUPTION
     return Kind.PROMPT
 

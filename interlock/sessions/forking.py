@@ -14,7 +14,7 @@ from typing import IO, Any
 from attrs import frozen
 
 from interlock.errors import TranscriptError
-from interlock.sessions.reading import branches_beside, chain_of, earlier_of
+from interlock.sessions.reading import branches_beside, chain_of, earlier_of, insist_on
 from interlock.sessions.rows import Damage, entry_at, groups_of, last_rows, numbered
 from interlock.sessions.transcript import private_folder
 from phases.world.messages import encoded
@@ -28,8 +28,9 @@ class Forked:
     others: int
 
 
-def fork(source: Path, to: Path, session_id: str) -> Forked:
-    """Write the history that `source` goes on with to the new file `to`, whole or not at all.
+def fork(source: Path, to: Path, session_id: str, at: str | None = None) -> Forked:
+    """Write the history that `source` goes on with to the new file `to`, whole or not at all; up
+    to the message `at`, if one is named.
 
     Raises TranscriptError.
     """
@@ -40,7 +41,7 @@ def fork(source: Path, to: Path, session_id: str) -> Forked:
             descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             try:
                 with os.fdopen(descriptor, "wb") as out:
-                    forked = _copied(file, out, source, session_id)
+                    forked = _copied(file, out, source, session_id, at)
                     out.flush()
                     os.fsync(out.fileno())
                 if to.exists():
@@ -54,10 +55,13 @@ def fork(source: Path, to: Path, session_id: str) -> Forked:
     return forked
 
 
-def _copied(file: IO[bytes], out: IO[bytes], source: Path, session_id: str) -> Forked:
+def _copied(
+    file: IO[bytes], out: IO[bytes], source: Path, session_id: str, at: str | None
+) -> Forked:
     damage: list[Damage] = []
-    rows = last_rows(file, damage)
-    chain = chain_of(rows, damage) if rows else []
+    rows = last_rows(file, damage, at)
+    insist_on(at, rows, source)
+    chain = chain_of(rows, damage, at) if rows else []
     groups = groups_of(rows)
     before = None
     for row in (*(earlier_of(rows, chain, groups) if chain else ()), *chain):

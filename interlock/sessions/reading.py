@@ -46,15 +46,18 @@ def read_messages(path: Path) -> tuple[Message, ...]:
     return read(path).messages
 
 
-def read(path: Path) -> Reading:
-    """Read the transcript at `path`. Raises TranscriptError if there is none to be read."""
+def read(path: Path, at: str | None = None) -> Reading:
+    """Read the transcript at `path`: the history that ends with what was written last, or with the
+    message `at`. Raises TranscriptError if there is none to be read, or no such message.
+    """
     damage: list[Damage] = []
     try:
         with path.open("rb") as file:
-            rows = last_rows(file, damage)
+            rows = last_rows(file, damage, at)
+            insist_on(at, rows, path)
             if not rows:
                 return Reading(damage=numbered(file, damage, path.name))
-            chain = chain_of(rows, damage)
+            chain = chain_of(rows, damage, at)
             groups = groups_of(rows)
             messages = _messages(file, rows, chain, groups, damage)
             told = numbered(file, damage, path.name)
@@ -90,9 +93,19 @@ def find(path: Path, ids: Set[str]) -> dict[str, Message]:
 # --- which lines count -----------------------------------------------------------------------
 
 
-def chain_of(rows: Rows, damage: Sequence[Damage] = ()) -> list[Row]:
-    """From the root, or the last compaction, to the tip; parallel calls and results included."""
-    tip = rows[next(reversed(list(rows)))]
+def insist_on(at: str | None, rows: Rows, path: Path) -> None:
+    """Raise TranscriptError where the message `at` is not there."""
+    if at is not None and at not in rows:
+        listed = f"interlock sessions show {path.stem}"
+        raise TranscriptError(str(path), f"has no message {at}; to list them: {listed}")
+
+
+def chain_of(rows: Rows, damage: Sequence[Damage] = (), at: str | None = None) -> list[Row]:
+    """From the root, or the last compaction, to the tip; parallel calls and results included.
+
+    The tip is the last row in the file, or the one named `at` with the results of its calls.
+    """
+    tip = rows[at or next(reversed(list(rows)))]
     kept = {tip.uuid}
     above = _above(tip, rows, damage)
     while above is not None and above.uuid not in kept:

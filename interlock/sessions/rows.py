@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
 import orjson
-from attrs import frozen
+from attrs import evolve, frozen
 
 _LINKS = frozenset({"user", "assistant", "system", "attachment", "progress"})
 _CHUNK = 1 << 18
@@ -35,6 +35,8 @@ class Row:
     summary: bool  # it stands for all before it
     view: tuple[str, ...] | None  # of a compaction: the ids the history then had
     leaves: str | None  # of a rewind: the row that was the last before it
+    follows: str | None  # of a compaction: the last line before it, which it does not hang on
+    copied: str | None  # the uuid that it has in the session it was copied from
 
     @property
     def told(self) -> bool:
@@ -59,21 +61,28 @@ def all_rows(file: IO[bytes], damage: list[Damage]) -> Rows:
     return _first_ones(_forward(file, damage))
 
 
-def last_rows(file: IO[bytes], damage: list[Damage]) -> Rows:
-    """Those from where the history begins that the last one ends, to the end of the file."""
+def last_rows(file: IO[bytes], damage: list[Damage], at: str | None = None) -> Rows:
+    """Those from where the history begins that the last one ends, to the end of the file.
+
+    With `at` it is the history that ends with that row; if there is no such row, it is not among
+    what comes back.
+    """
     newest: list[Row] = []
     noted: list[Damage] = []
     seen: set[str] = set()
     parent: str | None = None  # what the chain hangs on that is not reached yet
     taken_over: set[str] = set()  # messages from before a compaction: alone, without their parents
+    begun = False
     for row in _backward(file, noted):
-        seen.add(row.uuid)
-        if not newest or row.uuid == parent:
+        seen.update((row.uuid, row.copied or row.uuid))
+        begins = not begun and at in (None, row.uuid)
+        begun = begun or begins
+        if begins or row.uuid == parent:
             parent = row.parent
             taken_over.update(row.view or ())
         newest.append(row)
         taken_over -= seen
-        if parent is None and not taken_over:
+        if begun and parent is None and not taken_over:
             break
     rows = _first_ones(reversed(newest))
     if len(rows) < len(newest):
@@ -127,7 +136,22 @@ def _first_ones(rows: Iterable[Row]) -> dict[str, Row]:
     found: dict[str, Row] = {}
     for row in rows:
         found.setdefault(row.uuid, row)
-    return found
+    return _with_new_ids(found)
+
+
+def _with_new_ids(rows: dict[str, Row]) -> dict[str, Row]:
+    """A program that copied a session may have given each entry a new uuid, and have left as it
+    was what only we write: who means an old one means the copy."""
+    new = {row.copied: row.uuid for row in rows.values() if row.copied and row.copied != row.uuid}
+    if not new:
+        return rows
+
+    def renewed(row: Row) -> Row:
+        view = None if row.view is None else tuple(new.get(one, one) for one in row.view)
+        replaces = None if row.replaces is None else new.get(row.replaces, row.replaces)
+        return evolve(row, view=view, replaces=replaces)
+
+    return {uuid: renewed(row) for uuid, row in rows.items()}
 
 
 def _forward(file: IO[bytes], damage: list[Damage]) -> Iterator[Row]:
@@ -180,7 +204,6 @@ def _row_of(entry: dict[str, Any], offset: int, length: int) -> Row | None:
     uuid, kind = entry.get("uuid"), entry.get("type")
     if not isinstance(uuid, str) or kind not in _LINKS or entry.get("isSidechain"):
         return None
-    parent = entry.get("parentUuid")
     body = entry.get("message")
     body = body if isinstance(body, dict) else {}
     content = body.get("content")
@@ -190,12 +213,13 @@ def _row_of(entry: dict[str, Any], offset: int, length: int) -> Row | None:
     view = metadata.get("view") if isinstance(metadata, dict) else None
     rewind = entry.get("rewind")
     leaves = rewind.get("from") if isinstance(rewind, dict) else None
+    origin = entry.get("forkedFrom")
     return Row(
         offset=offset,
         length=length,
         type=str(kind),
         uuid=uuid,
-        parent=parent if isinstance(parent, str) else None,
+        parent=_text(entry, "parentUuid"),
         api_id=body.get("id"),
         block=block if isinstance(block, int) else None,
         calls=_ids(blocks, "tool_use", "id"),
@@ -205,7 +229,14 @@ def _row_of(entry: dict[str, Any], offset: int, length: int) -> Row | None:
         summary=bool(entry.get("isCompactSummary")),
         view=tuple(view) if isinstance(view, list) else None,
         leaves=leaves if isinstance(leaves, str) else None,
+        follows=_text(entry, "logicalParentUuid"),
+        copied=_text(origin, "messageUuid") if isinstance(origin, dict) else None,
     )
+
+
+def _text(data: Mapping[str, Any], key: str) -> str | None:
+    value = data.get(key)
+    return value if isinstance(value, str) else None
 
 
 def _ids(blocks: Sequence[Any], kind: str, key: str) -> tuple[str, ...]:

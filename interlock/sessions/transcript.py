@@ -18,6 +18,7 @@ from pathlib import Path
 from interlock.errors import SessionBusy, TranscriptError
 from interlock.sessions.entries import Entry, boundary_of, entries_of, mended_of
 from interlock.sessions.facts import Facts
+from interlock.sessions.names import Names
 from interlock.sessions.reading import Reading, read
 from phases.world.messages import Kind, Message, ToolUse, encoded
 from phases.world.updates import Recorded, Show, Update
@@ -61,6 +62,7 @@ class Transcript:
         self._prompt: Message | None = None
         self._file: int | None = None
         self._torn = False
+        self._names = Names()
 
     async def record(self, messages: tuple[Message, ...]) -> None:
         """Write those at the end that are not written yet, in order, and show them.
@@ -107,10 +109,13 @@ class Transcript:
             if message.replaces is not None and message.id not in self._known:
                 self._add(message)
 
-    def take_up(self) -> Reading:
-        """What the file holds; from here on nobody else may write it. Raises TranscriptError."""
+    def take_up(self, at: str | None = None) -> Reading:
+        """What the file holds, up to the message `at` if one is named: new ones hang below it.
+
+        From here on nobody else may write it. Raises TranscriptError.
+        """
         self.close()
-        return self._open() or Reading()
+        return self._open(at) or Reading()
 
     @property
     def tip(self) -> str | None:
@@ -177,7 +182,10 @@ class Transcript:
         moment = datetime.fromtimestamp(self.now(), UTC)
         stamp = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
         lines = [encoded(self._whole(entry, stamp)) + b"\n" for entry in entries]
-        self._write(b"".join(lines))
+        data = b"".join(lines)
+        self._write(data)
+        if self._file is not None and (names := self._names.due(self._file, len(data))):
+            self._write(names)
 
     def _whole(self, entry: Entry, stamp: str) -> Entry:
         # The common keys stand before the message: readers that scan a line as text find these.
@@ -202,7 +210,7 @@ class Transcript:
             raise self._failed(error) from error
         self._torn = False
 
-    def _open(self) -> Reading | None:
+    def _open(self, at: str | None = None) -> Reading | None:
         """Be its one writer; what was written before, where that is read now."""
         if self._file is not None:
             return None
@@ -217,7 +225,8 @@ class Transcript:
             raise self._failed(error) from error
         if not size:
             return None
-        return self._go_on_from(read(self.path))
+        self._names.take_up(self._file)
+        return self._go_on_from(read(self.path, at))
 
     def _go_on_from(self, earlier: Reading) -> Reading:
         self._known |= earlier.known

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -24,6 +24,10 @@ FREE = PermissionMode.BYPASS_PERMISSIONS
 
 def killed(room: Room, answers: Sequence[Answer], *, at: str) -> None:
     """Run the program on these answers, and kill it once there is a file of this name."""
+    killed_once(room, answers, (room.work / at).exists)
+
+
+def killed_once(room: Room, answers: Sequence[Answer], ready: Callable[[], bool]) -> None:
     with ServerThread(answers) as server:
         env = {
             "PATH": "/usr/local/bin:/usr/bin:/bin",
@@ -42,7 +46,7 @@ def killed(room: Room, answers: Sequence[Answer], *, at: str) -> None:
             stderr=subprocess.PIPE,
         )
         until = time.monotonic() + 30
-        while not (room.work / at).exists():
+        while not ready():
             assert process.poll() is None, process.communicate()[1]
             assert time.monotonic() < until
             time.sleep(0.02)
@@ -108,3 +112,35 @@ async def test_a_crash_at_each_record_of_a_call_is_told_as_what_it_was(
 
     assert words in str(one.result.content)
     assert closed((*history, one.result), agent.paths.runs) == ()
+
+
+def paid(room: Room) -> list[Path]:
+    return [*room.home.glob("projects/*/*/costs.jsonl")]
+
+
+@pytest.mark.parametrize(
+    ("lines", "prompt_tokens"), [(2, 100), (3, 200)], ids=["in a tool", "in an answer"]
+)
+async def test_a_session_that_was_killed_has_cost_all_that_the_server_had_told_of(
+    room: Room, lines: int, prompt_tokens: int
+) -> None:
+    counts = {"input_tokens": 100, "output_tokens": 30}
+    waits = reply(tool_use("Bash", {"command": "sleep 60"}), usage=counts)
+    goes_on = reply(tool_use("Bash", {"command": "true"}), usage=counts)
+    endless = reply("and so on", usage=counts, drip_s=60)
+    answers = [waits] if lines == 2 else [goes_on, endless]
+
+    def so_many() -> bool:
+        return any(path.read_bytes().count(b"\n") == lines for path in paid(room))
+
+    killed_once(room, answers, so_many)
+    async with (
+        ScriptedServer([]) as server,
+        room.open(server, options=Options(resume=Resume(), permission_mode=FREE)) as agent,
+    ):
+        use = agent.spent[MODEL]
+
+    assert use.usage.input_tokens == prompt_tokens
+    assert use.usage.output_tokens >= 30
+    assert use.cost is not None
+    assert use.cost > 0

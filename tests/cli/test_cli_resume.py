@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 from collections.abc import Sequence
 
+import orjson
 import pytest
 
 from interlock.cli.flags import parse
@@ -110,6 +111,7 @@ def test_where_there_is_no_such_session_one_line_says_so(
     [
         ("--continue", "--resume", "x"),
         ("--fork-session",),
+        ("--resume-session-at", ID),
         ("--continue", "--session-id", ID),
     ],
 )
@@ -168,3 +170,116 @@ def test_a_person_goes_over_to_another_session(shell: Shell) -> None:
         assert person.ends() == 0
         assert said(server.requests[1]) == ["paint it", "Red.", "and now?"]
     assert len(shell.transcripts) == 2
+
+
+def test_a_session_goes_on_from_an_earlier_message(shell: Shell) -> None:
+    asked(shell, [reply("Red.")], "paint it", "--session-id", ID, *MODEL)
+    asked(shell, [reply("Ajar.")], "and the door?", "--continue")
+    (path,) = shell.transcripts
+    painted = next(one.id for one in read_messages(path) if one.text == "Red.")
+    at = (f"--resume={ID}", f"--resume-session-at={painted}")
+
+    _, there = asked(shell, [reply("Blue.")], "and if blue?", *at, "--fork-session")
+    ran, requests = asked(shell, [reply("Open.")], "and the window?", *at)
+    _, after = asked(shell, [reply("Yes.")], "sure?", "--resume", ID)
+
+    assert (ran.code, ran.out) == (0, "Open.\n")
+    assert said(there[0]) == ["paint it", "Red.", "and if blue?"]
+    assert said(requests[0]) == ["paint it", "Red.", "and the window?"]
+    assert said(after[0]) == ["paint it", "Red.", "and the window?", "Open.", "sure?"]
+    assert "and the door?" in path.read_text()
+
+
+def test_a_message_that_is_not_there_ends_in_one_line(shell: Shell) -> None:
+    asked(shell, [reply("Red.")], "paint it", "--session-id", ID, *MODEL)
+    ran, requests = asked(shell, [], "more", "--continue", "--resume-session-at", OTHER)
+
+    assert (ran.code, ran.out, requests, ran.err.count("\n")) == (1, "", [], 1)
+    assert f"has no message {OTHER}" in ran.err
+
+
+def test_a_part_of_several_titles_lets_a_person_pick_and_a_script_read_one_line(
+    shell: Shell,
+) -> None:
+    asked(shell, [reply("Red.")], "paint the door", "--session-id", ID, *MODEL)
+    asked(shell, [reply("Blue.")], "paint the wall", "--session-id", OTHER, *MODEL)
+    asked(shell, [reply("Deep.")], "dig a hole", *MODEL)
+
+    ran, requests = asked(shell, [], "more", "--resume", "paint")
+    with seated(shell, [], "--resume", "paint") as (person, _):
+        person.sees("1 ")
+        person.sees("paint the wall")
+        person.sees("2 ")
+        person.sees("paint the door")
+        person.types("2\r")
+        person.sees("resumed: paint the door")
+        person.types("/exit\r")
+
+        assert person.ends() == 0
+    assert (ran.code, requests, ran.err.count("\n")) == (1, [], 1)
+    assert f"fits 2 sessions: {OTHER} (paint the wall), {ID} (paint the door)" in ran.err
+
+
+def test_a_session_that_cannot_go_on_does_not_end_the_one_at_the_terminal(shell: Shell) -> None:
+    asked(shell, [reply("Red.")], "paint it", "--session-id", ID, *MODEL)
+    (path,) = shell.transcripts
+
+    with seated(shell, [reply("Hello."), reply("Here."), reply("Blue.")]) as (person, server):
+        person.sees("/help lists the commands")
+        person.types("hi\r")
+        person.sees("Hello.")
+        with path.open("rb") as other:
+            fcntl.flock(other, fcntl.LOCK_EX)
+            person.types("/resume paint\r")
+            person.sees("another process is writing this session")
+            person.sees("a branch of it: /resume paint --fork")
+            person.types("still there?\r")
+            person.sees("Here.")
+            person.types("/resume paint --fork\r")
+            person.sees("resumed: paint it")
+            person.types("and if blue?\r")
+            person.sees("Blue.")
+        person.types("/exit\r")
+
+        assert person.ends() == 0
+        assert said(server.requests[1]) == ["hi", "Hello.", "still there?"]
+        assert said(server.requests[2]) == ["paint it", "Red.", "and if blue?"]
+
+
+def test_a_session_that_vanishes_on_the_way_leads_back_to_the_one_before(shell: Shell) -> None:
+    """SessionEnd hooks run when it is too late to stay: one of them deletes where we go."""
+    asked(shell, [reply("Red.")], "paint it", "--session-id", ID, *MODEL)
+    (path,) = shell.transcripts
+    hook = {"hooks": [{"type": "command", "command": f"rm {path}"}]}
+    (shell.home / "settings.json").write_bytes(orjson.dumps({"hooks": {"SessionEnd": [hook]}}))
+
+    with seated(shell, [reply("Hello."), reply("Here.")]) as (person, server):
+        person.sees("/help lists the commands")
+        person.types("hi\r")
+        person.sees("Hello.")
+        person.types("/resume paint\r")
+        person.sees("back to the session before")
+        person.sees("/help lists the commands")
+        person.types("still there?\r")
+        person.sees("Here.")
+        person.types("/exit\r")
+
+        assert person.ends() == 0
+        assert said(server.requests[1]) == ["hi", "Hello.", "still there?"]
+
+
+def test_a_session_is_named_at_the_terminal(shell: Shell) -> None:
+    with seated(shell, [reply("Hello.")]) as (person, _):
+        person.sees("/help lists the commands")
+        person.types("/rename too early\r")
+        person.sees("nothing was said yet")
+        person.types("hi\r")
+        person.sees("Hello.")
+        person.types("/rename  The   house\r")
+        person.sees("now called: The house")
+        person.types("/exit\r")
+        assert person.ends() == 0
+
+    ran, requests = asked(shell, [reply("Again.")], "more", "--resume", "the house")
+
+    assert (ran.code, said(requests[0])) == (0, ["hi", "Hello.", "more"])

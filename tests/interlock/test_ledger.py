@@ -8,7 +8,7 @@ from contextlib import aclosing
 import pytest
 from attrs import frozen
 
-from interlock.ledger import Account, Ledger
+from interlock.ledger import Account, Ledger, Payment
 from phases.world.failures import Failure, FailureKind
 from phases.world.ports import Begun, Failed, ModelEvent, Request, TextDelta
 from phases.world.usage import Usage
@@ -73,3 +73,28 @@ async def test_an_answer_that_never_began_costs_nothing() -> None:
     await read(ledger, 1)
 
     assert ledger.accounts == {}
+
+
+CUT = Failure(kind=FailureKind.CUT, message="cut")
+REFUSED = Failed(failure=CUT, usage=Usage(), cost=0.0)
+
+
+@pytest.mark.parametrize(
+    ("events", "told"),
+    [
+        ((BEGUN,), [(PROMPT, 1.15), (PROMPT, 1.15)]),
+        ((BEGUN, FAILED), [(PROMPT, 1.15), (WHOLE, 1.25)]),
+        ((BEGUN, REFUSED), [(PROMPT, 1.15), (Usage(), 1.0)]),
+    ],
+    ids=["left", "ended", "taken back"],
+)
+async def test_who_keeps_the_books_is_told_when_an_answer_begins_and_when_it_ends(
+    events: tuple[ModelEvent, ...], told: list[tuple[Usage, float]]
+) -> None:
+    kept: list[Payment] = []
+    ledger = Ledger(Told(events), accounts={"n": Account(Usage(), 1.0)}, paid=kept.append)
+
+    await read(ledger, len(events))
+
+    assert [(one.usage, one.total) for one in kept] == told
+    assert len({one.request for one in kept}) == 1

@@ -12,6 +12,7 @@ import pytest
 from interlock.errors import SessionNotFound
 from interlock.home import project_key
 from interlock.sessions import newest_session, session_named, sessions_in
+from interlock.spending import cost_of
 from tests.sessions.conversations import uuid
 
 
@@ -99,3 +100,38 @@ def test_of_a_large_file_only_the_ends_are_read(shelf: Shelf) -> None:
     (one,) = sessions_in(shelf.home, shelf.cwd)
 
     assert (one.session_id, one.words) == (found, ("The last", "the first"))
+
+
+def test_what_a_list_tells_stands_at_the_ends_of_the_file(shelf: Shelf) -> None:
+    origin = {"sessionId": "other", "messageUuid": uuid(9)}
+    shelf.put(
+        said("first", timestamp="2026-01-01T00:00:00.000Z", cwd="/w", forkedFrom=origin),
+        said("noted", isMeta=True),
+        said("[Request interrupted by user]"),
+        said("second", gitBranch="main"),
+        {"type": "tag", "tag": "old"},
+        {"type": "tag", "tag": "new"},
+        {"type": "cost-state", "totalCostUSD": 0.5},
+    )
+
+    (one,) = sessions_in(shelf.home, shelf.cwd)
+
+    assert (one.first_prompt, one.prompts, one.name) == ("first", 2, None)
+    assert (one.began, one.cwd, one.git_branch) == ("2026-01-01T00:00:00.000Z", "/w", "main")
+    assert (one.tag, one.forked_from) == ("new", "other")
+    assert cost_of(one) == 0.5
+
+
+def test_how_many_prompts_a_large_session_has_is_told_by_its_runs_or_not_at_all(
+    shelf: Shelf,
+) -> None:
+    middle = [said("m" * 1_000) for _ in range(500)]
+    ours, foreign = shelf.put(said("one"), *middle), shelf.put(said("two"), *middle)
+    runs = shelf.home / "projects" / project_key(shelf.cwd) / ours / "runs"
+    runs.mkdir(parents=True)
+    for name in ("a.trace.jsonl", "a.calls.jsonl", "b.trace.jsonl"):
+        (runs / name).touch()
+
+    told = {one.session_id: one.prompts for one in sessions_in(shelf.home, shelf.cwd)}
+
+    assert told == {ours: 2, foreign: None}

@@ -1,0 +1,128 @@
+"""What each request of a session cost, a line each, written as soon as it is known.
+
+So a session that is killed costs on resume what it had cost by then: nothing is summed up later
+that a crash could lose. The first line of a request says what the server had counted when the
+answer began; a later one with the same id takes its place. Kept from a kill, not from a power cut.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+import structlog
+from attrs import define, field, frozen
+from cattrs import Converter
+
+from interlock.home import COSTS
+from interlock.ledger import Account, Payment
+from interlock.sessions.ends import Listed
+from interlock.sessions.lines import append_line
+from interlock.sessions.transcript import private_folder
+from phases.world.messages import encoded
+from phases.world.usage import Usage
+
+_log = structlog.get_logger(__name__)
+_converter = Converter(detailed_validation=False)
+_LAST = 4096  # bytes that hold the last line, which has the session's total in it
+
+
+@frozen(kw_only=True)
+class Spent:
+    """What a session has used of each model, and lines of its file that say nothing."""
+
+    accounts: Mapping[str, Account] = field(factory=dict)
+    damage: tuple[str, ...] = ()
+
+
+@define
+class SpendingFile:
+    """The file of one session; it is made with the first payment."""
+
+    path: Path
+    _failed: bool = False
+
+    def add(self, payment: Payment) -> None:
+        """Write it down. Never raises: the run goes on without."""
+        try:
+            private_folder(self.path.parent)
+            file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            try:
+                append_line(file, encoded(_converter.unstructure(payment)))
+            finally:
+                os.close(file)
+        except OSError as error:
+            if not self._failed:
+                _log.warning("cost not kept", path=str(self.path), error=str(error))
+            self._failed = True
+
+
+def read(path: Path) -> Spent:
+    """Everything that the session whose file this is has paid."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError:
+        return Spent()
+    paid: dict[str, Payment] = {}
+    damage = []
+    for number, line in enumerate(lines, 1):
+        payment = _payment(line)
+        if payment is None:
+            damage.append(f"{path.name}:{number}: no payment, left out: the cost is not whole")
+            continue
+        paid.pop(payment.request, None)
+        paid[payment.request] = payment
+    accounts: dict[str, Account] = {}
+    for payment in paid.values():
+        if payment.usage != Usage():
+            accounts.setdefault(payment.model, Account()).book(payment.usage, payment.cost)
+    return Spent(accounts=accounts, damage=tuple(damage))
+
+
+def total(path: Path) -> float | None:
+    """What the session has cost in USD, from the end of its file; None where it is not known."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _LAST))
+            lines = file.read().splitlines()
+    except OSError:
+        return None
+    last = next((each for line in reversed(lines) if (each := _payment(line)) is not None), None)
+    return None if last is None else last.total
+
+
+def cost_of(found: Listed) -> float | None:
+    """What a session that lies on disk has cost in USD, as far as it is known."""
+    own = found.path.with_suffix("") / COSTS
+    if own.exists():
+        return total(own)
+    told = (found.cost_state or {}).get("totalCostUSD")
+    return float(told) if isinstance(told, int | float) else None
+
+
+def foreign(cost_state: Mapping[str, Any]) -> Spent:
+    """What another program wrote into its transcript of the cost, as far as it can be read."""
+    accounts = {}
+    used = cost_state.get("modelUsage")
+    for model, told in used.items() if isinstance(used, dict) else ():
+        try:
+            usage = Usage(
+                input_tokens=int(told["inputTokens"]),
+                output_tokens=int(told["outputTokens"]),
+                cache_read_input_tokens=int(told["cacheReadInputTokens"]),
+                cache_creation_input_tokens=int(told["cacheCreationInputTokens"]),
+            )
+            accounts[model] = Account(usage, float(told["costUSD"]))
+        except (KeyError, TypeError, ValueError):
+            continue
+    return Spent(accounts=accounts)
+
+
+def _payment(line: bytes) -> Payment | None:
+    try:
+        return _converter.structure(orjson.loads(line), Payment)
+    except Exception:  # cattrs raises whatever the first wrong value leads to
+        return None
