@@ -49,6 +49,7 @@ from interlock.resuming import Begun, begun
 from interlock.sandbox import Sandbox, opened, without
 from interlock.session_state import Keeping
 from interlock.settings import Settings
+from interlock.settled import Settled
 from interlock.tools import (
     FileReads,
     Person,
@@ -125,7 +126,7 @@ async def open_agent(
             stack.push_async_callback(model_client.aclose)
         stack.push_async_callback(hooked.aclose)
         stack.push_async_callback(_end, guards.admission)
-        ledger, reads = Ledger(adapter, helpers=helpers), FileReads()
+        ledger, reads = Ledger(Settled(adapter, transcript), helpers=helpers), FileReads()
         keeping = _keeping(start, gate, todos, ledger, reads, offered)
         problem = keeping.take_up(start.state)
         todos.recall(start.messages)
@@ -185,7 +186,7 @@ def _keeping(
     shell = offered.get("Bash")
     return Keeping(
         path=start.paths.state,
-        transcript=start.paths.transcript,
+        transcript=start.transcript,
         gate=gate,
         todos=todos,
         ledger=ledger,

@@ -153,6 +153,13 @@ def as_json(found: Configured) -> dict[str, object]:
 def rows(found: Configured) -> Iterator[Row]:
     """Everything in force, in the order it is shown."""
     yield from _general(found.configuration)
+    yield Row(
+        section="general",
+        name="interlock.fsync",
+        value=found.settings.disk.policy.value,
+        origin=_origin(found.configuration, ("INTERLOCK_FSYNC",)),
+        note="when a session is forced onto the disk: never, prompt, request or always",
+    )
     yield from _lists(found.configuration)
     yield from _numbers(found)
 
