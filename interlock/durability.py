@@ -65,9 +65,15 @@ class Disk:
                 raise
 
     def sync_folders(self, folders: Iterable[Path]) -> None:
-        """The same for the names in these folders: a new file is safe only with its name."""
+        """The same for the names in these folders: a new file is safe only with its name.
+
+        One that may not be looked into was not made by us.
+        """
         for folder in folders:
-            file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            except PermissionError:
+                continue
             try:
                 self.sync(file)
             finally:

@@ -137,7 +137,8 @@ class CallJournal:
         if not disk.wants(moment):
             return
         transcript.settle(moment)
-        writer.sync(disk.sync)
+        for trace in (self._run, writer):  # the run's says whether it received this reply
+            trace.sync(disk.sync)
         if not self._named:
             runs = self._path.parent
             disk.sync_folders((runs, runs.parent, runs.parent.parent))

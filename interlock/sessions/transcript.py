@@ -24,6 +24,7 @@ from phases.world.messages import Kind, Message, ToolUse, encoded
 from phases.world.updates import Notice, Recorded, Show, Update
 
 _LAST_PROMPT = 200  # characters; session lists show one line
+_LAYERS = 4  # folders whose names lead to a transcript and may be new: those of home, and its own
 
 
 def _nobody(update: Update) -> None:
@@ -231,7 +232,7 @@ class Transcript:
         if self._file is not None:
             return None
         try:
-            made = private_folder(self.path.parent)
+            private_folder(self.path.parent)
             self._file = self._locked()
             there = os.fstat(self._file)
             self._identity, size = (there.st_dev, there.st_ino), there.st_size
@@ -240,7 +241,7 @@ class Transcript:
         except OSError as error:
             raise self._failed(error) from error
         self._new, self._unsynced = False, True
-        self._new_names = [self.path.parent, *(folder.parent for folder in made)]
+        self._new_names = list(self.path.parents[:_LAYERS])
         if not size:
             return None
         earlier = read(self.path)
@@ -302,15 +303,11 @@ class Transcript:
         return TranscriptError(str(self.path), why)
 
 
-def private_folder(path: Path) -> list[Path]:
-    """Make `path`, and each folder above it that is missing, for its owner's eyes only.
-
-    Those that were made.
-    """
+def private_folder(path: Path) -> None:
+    """Make `path`, and each folder above it that is missing, for its owner's eyes only."""
     missing = []
     while not path.is_dir():
         missing.append(path)
         path = path.parent
     for folder in reversed(missing):
         folder.mkdir(mode=0o700, exist_ok=True)
-    return missing
