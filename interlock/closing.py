@@ -40,6 +40,7 @@ _INTERRUPTED = {
     State.ATTACHMENTS: "Interrupted after tools had run.",
     State.CONTINUATION: "Interrupted after tools had run.",
 }
+NOT_RECORDED = "not_recorded"  # a Terminal's error: all went well but for the disk
 NOT_RUN_OTHERWISE = "Not run: the run ended before this call."
 
 
@@ -94,7 +95,7 @@ def unrecorded(terminal: Terminal, problem: str, lost: Sequence[Message]) -> tup
     parts = [f"{n} {_NAMES[kind]}{'s' if n > 1 else ''}" for kind, n in kinds.items()]
     told = f"{problem}. Not in the transcript: {', '.join(parts)}." if parts else f"{problem}."
     if terminal.error is None:
-        terminal = evolve(terminal, error="not_recorded", text=f"The run is not recorded. {told}")
+        terminal = evolve(terminal, error=NOT_RECORDED, text=f"The run is not recorded. {told}")
     return terminal, told
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -41,10 +40,10 @@ class Power:
         return Disk(policy, self.fsync)
 
     def fsync(self, file: int) -> None:
-        path = Path(os.readlink(f"/proc/self/fd/{file}"))
+        path = Path(f"/proc/self/fd/{file}").readlink()
         self.synced.append(path)
         if path.is_dir():
-            self.names[path] = frozenset(os.listdir(path))
+            self.names[path] = frozenset(one.name for one in path.iterdir())
         else:
             self.contents[path] = path.read_bytes()
 

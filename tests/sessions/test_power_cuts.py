@@ -29,7 +29,7 @@ def cells() -> dict[tuple[str, Fsync], str]:
     """What the page says is left: by the moment, and the policy."""
     lines = PAGE.split("| the power goes |")[1].splitlines()
     policies = [Fsync(word.strip(" `")) for word in lines[0].strip("| ").split("|")]
-    found = {}
+    found: dict[tuple[str, Fsync], str] = {}
     for line in lines[2:]:
         if not line.startswith("|"):
             break
