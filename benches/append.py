@@ -1,6 +1,6 @@
 """What it costs to write a session down: `python benches/append.py`.
 
-Appends the messages of 300 rounds to a transcript, a prompt, a reply with a call, its result, as
+Appends the messages of 50 rounds to a transcript, a prompt, a reply with a call, its result, as
 the agent does it, under each fsync policy in turn. The floor writes the very same bytes, line by
 line, with a bare `os.write`; the second floor waits for the disk after each of these lines.
 """
@@ -111,7 +111,7 @@ def _nothing(file: int) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", help="where to write: on the disk to be measured")
-    parser.add_argument("--rounds", type=int, default=300)
-    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=50)
+    parser.add_argument("--repetitions", type=int, default=3)
     asked = parser.parse_args()
     main(asked.folder, asked.rounds, asked.repetitions)
