@@ -1,4 +1,4 @@
-"""When a session is forced onto the disk: in a file, a flag or the environment, not by strangers."""
+"""When a session is forced onto the disk: who may set it, and what is shown of that."""
 
 from __future__ import annotations
 
