@@ -50,7 +50,7 @@ format: install ## let ruff rewrite the code
 golden: install ## record the golden traces anew
 	$(BIN)/python -m tests.golden.record
 
-bench: install ## overhead, calls side by side, 3,000 turns, floods, large files, replay, resume
+bench: install ## overhead, calls side by side, 3,000 turns, floods, large files, replay, resume, append
 	$(BIN)/python benches/overhead.py
 	$(BIN)/python benches/parallel_tools.py
 	$(BIN)/python benches/long_job.py
@@ -59,6 +59,7 @@ bench: install ## overhead, calls side by side, 3,000 turns, floods, large files
 	$(BIN)/python benches/read_huge.py
 	$(BIN)/python benches/replay.py
 	$(BIN)/python benches/resume.py
+	$(BIN)/python benches/append.py
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) .coverage* .mypy_cache .pytest_cache .ruff_cache build *.egg-info

@@ -7,7 +7,9 @@ Read `replay` next: it takes the recorded decisions once more.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any, Self
@@ -37,9 +39,10 @@ Log = Callable[..., object]
 class TraceWriter:
     """Appends records to a file, a binary stream, or (with no target) to memory.
 
-    Each record is one whole line and is flushed before `write` returns. A file that already holds
-    a trace of the same table and chain is continued; half a line that a crash left at its end
-    is cut off first. `log` is a method of a structlog logger, such as `logger.debug`.
+    Each record is one whole line and is flushed before `write` returns; where it cannot be, it
+    raises OSError and the file stays as it was. A file that already holds a trace of the same
+    table and chain is continued; half a line that a crash left at its end is cut off first. `log`
+    is a method of a structlog logger, such as `logger.debug`.
     """
 
     def __init__(
@@ -80,6 +83,11 @@ class TraceWriter:
             raise TraceError("a stream", "cannot be read back")
         return Trace(self.header, tuple(self._kept))
 
+    def sync(self, fsync: Callable[[int], None] = os.fsync) -> None:
+        """Wait until the disk has what was written, if it is in a file. Raises OSError."""
+        if self._path is not None and self._stream is not None:
+            fsync(self._stream.fileno())
+
     def close(self) -> None:
         """Close the file; a stream that was given stays open."""
         if self._path is not None and self._stream is not None:
@@ -102,17 +110,31 @@ class TraceWriter:
                 raise TraceError(str(path), "holds the trace of another table or chain")
             self.header = before.header
             self.next_sequence = before.records[-1].sequence + 1 if before.records else 0
-        stream = path.open("ab")
+        # Unbuffered: what a full disk refused must not come back with the next record.
+        stream = path.open("ab", buffering=0)
         stream.truncate(end)
         self._stream = stream
         if not end:
-            self._append(_header_line(self.header))
+            try:
+                self._append(_header_line(self.header))
+            except OSError:
+                stream.close()
+                raise
         return stream
 
     def _append(self, line: bytes) -> None:
         assert self._stream is not None
-        self._stream.write(line)
-        self._stream.flush()
+        whole = self._stream.tell() if self._path is not None else 0
+        rest = memoryview(line)
+        try:
+            while rest:
+                rest = rest[self._stream.write(rest) :]
+            self._stream.flush()
+        except OSError:
+            if self._path is not None and len(rest) < len(line):
+                with suppress(OSError):
+                    self._stream.truncate(whole)
+            raise
 
 
 def read_trace(path: str | PathLike[str]) -> Trace:

@@ -194,7 +194,7 @@ class Agent:
         counted = Tally(self._checkpoints.watching(show), self._cooldown)
         self._warn(show)
         self._transcript.show = self.waiting.show = self._window.autocompact.show = counted
-        self._todos.show = self._hooks.show = counted
+        self._todos.show = self._hooks.show = self._keeping.show = counted
         words = text if isinstance(text, str) else text.text
         refused = await self._admission.refusal(words, Who(cwd=self._where))
         if refused is not None:
@@ -204,7 +204,7 @@ class Agent:
         path = self.paths.trace(run_id)
         with (
             opened_trace(path, loop) as writer,
-            CallJournal(writer, path, self._clock) as calls,
+            CallJournal(writer, path, self._clock, self._transcript) as calls,
             self._recorder(path, loop, counted) as recorder,
         ):
             async with anyio.create_task_group() as tasks:
@@ -214,7 +214,7 @@ class Agent:
                 finished = await drive(
                     loop,
                     recorder.ports(self._ports(counted, tasks, inbox, calls.taken, recorder)),
-                    Journal(writer, recorder.clock(self._clock)).taken,
+                    Journal(writer, recorder.clock(self._clock), self._transcript, counted).taken,
                     self._go_on_with,
                 )
                 await self._hooks.settled()
@@ -319,6 +319,7 @@ class Agent:
         now, state = finished.loop.now, finished.loop.state
         tracking = now.tracking if now.view else state.auto_compact_tracking
         self._tracking = evolve(tracking, turns_since=tracking.turns_since + 1)
+        self._transcript.end_run()
         self.keep()
 
     def keep(self) -> None:

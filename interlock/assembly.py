@@ -50,6 +50,7 @@ from interlock.resuming import Begun, begun
 from interlock.sandbox import Sandbox, opened, without
 from interlock.session_state import Keeping
 from interlock.settings import Settings
+from interlock.settled import Settled
 from interlock.spending import SpendingFile
 from interlock.tools import (
     FileReads,
@@ -129,7 +130,8 @@ async def open_agent(
         stack.push_async_callback(_end, guards.admission)
         checkpoints = Checkpoints.of(paths.folder, on=settings.file_checkpointing)
         reads, paid = FileReads(), SpendingFile(paths.costs).add
-        ledger = Ledger(adapter, helpers=helpers, accounts=dict(start.spent), paid=paid)
+        settled = Settled(adapter, transcript)
+        ledger = Ledger(settled, helpers=helpers, accounts=dict(start.spent), paid=paid)
         keeping = _keeping(start, gate, todos, reads, offered)
         problem = keeping.take_up(start.state)
         todos.recall(start.messages)
@@ -191,7 +193,7 @@ def _keeping(
     shell = offered.get("Bash")
     return Keeping(
         path=start.paths.state,
-        transcript=start.paths.transcript,
+        transcript=start.transcript,
         gate=gate,
         todos=todos,
         reads=reads,

@@ -7,7 +7,10 @@ withheld is shown now, once.
 
 from __future__ import annotations
 
-from attrs import frozen
+from collections import Counter
+from collections.abc import Sequence
+
+from attrs import evolve, frozen
 
 from phases.reducers import said, without_cut_calls
 from phases.world.failures import FOR_NOW, Failure, FailureKind
@@ -37,6 +40,7 @@ _INTERRUPTED = {
     State.ATTACHMENTS: "Interrupted after tools had run.",
     State.CONTINUATION: "Interrupted after tools had run.",
 }
+NOT_RECORDED = "not_recorded"  # a Terminal's error: all went well but for the disk
 NOT_RUN_OTHERWISE = "Not run: the run ended before this call."
 
 
@@ -77,8 +81,30 @@ def terminal_of(ending: State, loop: Loop, came_from: State) -> Terminal:
         State.IMAGE_ERROR,
         State.MODEL_ERROR,
     ):
-        text = f"{text} {withheld.message}"
+        ours = withheld.kind is FailureKind.STORAGE  # a full disk is no error of the program
+        text = f"{withheld.message}." if ours else f"{text} {withheld.message}"
     return Terminal(reason=ending, error=ending.value, text=text)
+
+
+def unrecorded(terminal: Terminal, problem: str, lost: Sequence[Message]) -> tuple[Terminal, str]:
+    """The Terminal of a run whose end could not be written down, and what to tell of that.
+
+    An answer stays one, but a session that lacks it is no success.
+    """
+    kinds = Counter(message.kind for message in lost if message.kind in _NAMES)
+    parts = [f"{n} {_NAMES[kind]}{'s' if n > 1 else ''}" for kind, n in kinds.items()]
+    told = f"{problem}. Not in the transcript: {', '.join(parts)}." if parts else f"{problem}."
+    if terminal.error is None:
+        terminal = evolve(terminal, error=NOT_RECORDED, text=f"The run is not recorded. {told}")
+    return terminal, told
+
+
+_NAMES = {
+    Kind.PROMPT: "prompt",
+    Kind.REPLY: "answer",
+    Kind.RESULT: "result",
+    Kind.SUMMARY: "summary",
+}
 
 
 def _kept_from_ending(loop: Loop, words: str | None) -> str:

@@ -26,5 +26,7 @@ class CoolDown:
         """The models for a prompt that begins now: those still cooling stand last, so that they
         can still be asked when the others fail."""
         now, models = self.clock.time(), tuple(dict.fromkeys(models))
-        cooling = [model for model in models if self._until.get(model, now) > now]
+        # More than the whole time left: the clock was set back, and would keep a model out for it.
+        left = {model: self._until.get(model, now) - now for model in models}
+        cooling = [model for model in models if 0 < left[model] <= self.seconds]
         return (*(model for model in models if model not in cooling), *cooling)

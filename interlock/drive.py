@@ -14,8 +14,8 @@ from anyio import CancelScope
 from attrs import frozen
 
 from fsm import LiveMachine, Step, name_of
-from interlock.closing import Terminal, failure_of, final_history, terminal_of
-from interlock.errors import InterlockError
+from interlock.closing import Terminal, failure_of, final_history, terminal_of, unrecorded
+from interlock.errors import InterlockError, TranscriptError
 from interlock.quiet import Quiet
 from interlock.table import LOOP
 from phases.abort_check import abort_check
@@ -25,6 +25,7 @@ from phases.blocking_check import blocking_check
 from phases.continuation import continuation
 from phases.preprocess import preprocess
 from phases.tools import tools
+from phases.world.failures import FailureKind
 from phases.world.loop import Loop
 from phases.world.messages import Message
 from phases.world.outcomes import Outcome, Raised
@@ -140,7 +141,8 @@ async def _act(act: Act, loop: Loop, ports: Ports) -> Outcome:
         return await act(loop, ports)
     except Exception as error:  # what no one foresaw: the table leads it to model_error
         _log.debug("phase broke", phase=name_of(act), exc_info=True)
-        return Raised(error=one_line(error), aborted=ports.interrupt.requested)
+        kind = FailureKind.STORAGE if isinstance(error, TranscriptError) else FailureKind.UNKNOWN
+        return Raised(error=one_line(error), aborted=ports.interrupt.requested, kind=kind)
 
 
 async def _close(
@@ -157,7 +159,9 @@ async def _close(
         await ports.history.record_mended(messages)
         await ports.history.record(messages)
     except Exception as error:  # a full disk must not hide how the run ended
-        ports.show(Notice("error", one_line(error)))
+        lost = error.unwritten if isinstance(error, TranscriptError) else ()
+        terminal, line = unrecorded(terminal, one_line(error), lost)
+        ports.show(Notice("error", line))
     if terminal.error is not None and ports.stop_hooks is not None:
         ports.stop_hooks.stop_failed(loop, failure_of(terminal, loop))
     finished = Finished(terminal=terminal, loop=loop, messages=messages)

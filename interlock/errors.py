@@ -5,6 +5,7 @@ InterlockError
 │   └── ConfigurationError   settings files that cannot be used: a line for each thing wrong
 ├── SettingsError       a setting cannot be used: what, where, how to mend it
 ├── TranscriptError     the transcript cannot be written or read
+│   ├── CallsError      nor what becomes of tool calls: then none begins
 │   └── SessionBusy     another process is writing it
 ├── SessionNotFound     no session can be meant
 │   └── SeveralSessions     several can
@@ -16,6 +17,10 @@ Inside the loop a failure is part of an outcome, see `phases/world/failures.py`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # `--help` imports this file, and is to cost nothing
+    from phases.world.messages import Message
 
 
 class InterlockError(Exception):
@@ -49,12 +54,24 @@ class SettingsError(InterlockError):
 
 
 class TranscriptError(InterlockError):
-    """The transcript at `path` cannot be used; nothing that was written is lost."""
+    """The transcript at `path` cannot be used; nothing that was written is lost.
+
+    `unwritten` are the messages that were to be written and are not.
+    """
+
+    what = "transcript"
 
     def __init__(self, path: str, problem: str) -> None:
         self.path = path
         self.problem = problem
-        super().__init__(f"transcript {path}: {problem}")
+        self.unwritten: tuple[Message, ...] = ()
+        super().__init__(f"{self.what} {path}: {problem}")
+
+
+class CallsError(TranscriptError):
+    """What a call does cannot be written down, so it does not happen."""
+
+    what = "record of calls"
 
 
 class SessionBusy(TranscriptError):

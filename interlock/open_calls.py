@@ -90,25 +90,29 @@ def _result(reply: Message, call: ToolUse, words: str) -> Message:
     return Message(id=id_, role="user", kind=Kind.RESULT, content=(block,), source=reply.id)
 
 
+def _changed(path: Path) -> int:
+    return path.stat().st_mtime_ns
+
+
 @frozen
 class _Known:
-    """What the newest run says of the calls of one reply."""
+    """What the run that received a reply says of its calls."""
 
     lives: dict[str, Life]
-    ours: bool  # the run received this reply: a call that it does not mention never came up
+    ours: bool  # there is one: a call that it does not mention never came up
 
     @classmethod
     def of(cls, runs: Path, reply: Message) -> _Known:
-        traces = sorted(runs.glob("*.trace.jsonl"), key=lambda path: path.stat().st_mtime_ns)
-        if not traces:
-            return cls({}, ours=False)
+        # The newest first, as a guess: a clock that was set may have put them in another order.
+        traces = sorted(runs.glob("*.trace.jsonl"), key=_changed, reverse=True)
         try:
-            lives = {life.facts.id: life for life in calls_of(traces[-1]).lives}
             # Before a reply is written into the transcript, the trace has it by its id.
-            ours = reply.id.encode() in traces[-1].read_bytes()
+            theirs = next((one for one in traces if reply.id.encode() in one.read_bytes()), None)
+            if theirs is None:
+                return cls({}, ours=False)
+            return cls({life.facts.id: life for life in calls_of(theirs).lives}, ours=True)
         except (TraceError, OSError, ValueError):
             return cls({}, ours=False)
-        return cls(lives if ours else {}, ours)
 
     def words(self, call: ToolUse) -> str:
         life = self.lives.get(call.id)

@@ -182,4 +182,6 @@ def _transcript(
         cwd=cwd,
         entrypoint=settings.entrypoint,
         permission_mode=options.permission_mode.value,
+        disk=settings.disk,
+        new=options.resume is None,
     )

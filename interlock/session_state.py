@@ -15,20 +15,20 @@ from time import monotonic
 from typing import Any
 
 import orjson
-import structlog
 from attrs import define, evolve, field, frozen
 from cattrs import Converter
 
+from interlock.durability import Disk, Moment, mend_of
 from interlock.permissions import Gate, give, given_to
+from interlock.sessions import Transcript
 from interlock.sessions.transcript import private_folder
 from interlock.tools import FileReads, TodoList
 from interlock.tools.bash import Bash
 from interlock.tools.shell_state import ShellState
 from phases.world.loop import NEVER_COMPACTED, AutoCompactTracking
 from phases.world.messages import Message, encoded
-from phases.world.updates import Todo
+from phases.world.updates import Notice, Show, Todo, Update
 
-_log = structlog.get_logger(__name__)
 _converter = Converter(detailed_validation=False)
 _AT_MOST_EVERY_S = 1.0  # numbers that only grow: a write per call would cost more than it is worth
 
@@ -74,15 +74,20 @@ def turn_back(path: Path) -> None:
     loaded = load(path)
     if loaded.problem is None and path.exists():
         state = evolve(loaded.state, reads={}, todos=(), tracking=NEVER_COMPACTED)
-        _replace(path, encoded(_converter.unstructure(state)))
+        _replace(path, encoded(_converter.unstructure(state)), Disk())
+
+
+def _nobody(update: Update) -> None:
+    """Nobody watches."""
 
 
 @define(kw_only=True)
 class Keeping:
-    """Keeps the file of one session up to date."""
+    """Keeps the file of one session up to date. A failure is told once, until it is past."""
 
     path: Path
-    transcript: Path  # without one nothing was said, and nothing is kept
+    transcript: Transcript  # without its file nothing was said, and nothing is kept
+    show: Show = _nobody
     gate: Gate
     todos: TodoList
     reads: FileReads
@@ -134,7 +139,7 @@ class Keeping:
         given = (len(self.gate.changes), len(self.gate.grants))
         kept = (model, tracking, self.gate.mode, given, shell, self.todos.todos)
         soon = monotonic() - self._at < _AT_MOST_EVERY_S
-        if (kept == self._kept and soon and not at_once) or not self.transcript.exists():
+        if (kept == self._kept and soon and not at_once) or not self.transcript.path.exists():
             return
         state = SessionState(
             model=model,
@@ -147,23 +152,36 @@ class Keeping:
             readable=self.readable,
         )
         try:
-            _replace(self.path, encoded(_converter.unstructure(state)))
+            disk = self.transcript.disk
+            sync = disk.wants(Moment.END if at_once else Moment.RECORD)
+            _replace(self.path, encoded(_converter.unstructure(state)), disk if sync else None)
         except OSError as error:
             if not self._failed:
-                _log.warning("session state not kept", path=str(self.path), error=str(error))
+                self.show(Notice("warning", _not_kept(self.path, error)))
             self._failed = True
             return
-        self._kept, self._at = kept, monotonic()
+        self._failed, self._kept, self._at = False, kept, monotonic()
 
 
-def _replace(path: Path, data: bytes) -> None:
-    """The new content or the old, whatever happens; never a mixture, never for other eyes."""
+def _not_kept(path: Path, error: OSError) -> str:
+    why = f"{path} cannot be written: {error.strerror or error}"
+    return f"a resume will not know permissions, folder and todos: {why}; {mend_of(error)}"
+
+
+def _replace(path: Path, data: bytes, disk: Disk | None) -> None:
+    """The new content or the old, whatever happens; never a mixture, never for other eyes.
+
+    On a `disk` that wants it also where the power goes: the rename could get there first.
+    """
     private_folder(path.parent)
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(file, "wb") as out:
             out.write(data)
+            out.flush()
+            if disk is not None:
+                disk.sync(out.fileno())
         part.rename(path)
     except OSError:
         part.unlink(missing_ok=True)

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import attrs
 from attrs import frozen
 
+from interlock.durability import Disk, Fsync
 from interlock.errors import SettingsError
 from interlock.home import home_of
 from phases.world.limits import Limits
@@ -48,6 +49,7 @@ class Settings:
     entrypoint: str = "cli"
     file_checkpointing: bool = True  # what the agent changes can be taken back
     record: bool = False  # each run, so that it can be run again to the byte
+    disk: Disk = attrs.field(factory=Disk)
     debug: bool = False
 
     @classmethod
@@ -76,6 +78,7 @@ class Settings:
             entrypoint=read.text("CLAUDE_CODE_ENTRYPOINT") or "cli",
             file_checkpointing=_checkpointing(read),
             record=read.switch("INTERLOCK_RECORD") or False,
+            disk=Disk(read.fsync("INTERLOCK_FSYNC")),
             debug=environ.get("INTERLOCK_DEBUG", "").lower() not in _OFF,
         )
 
@@ -187,6 +190,13 @@ class _Reader:
         if text.lower() not in _ON | _OFF:
             raise SettingsError(name, f"is {_quoted(text)}", "set on or off, or unset it")
         return text.lower() in _ON
+
+    def fsync(self, name: str) -> Fsync:
+        text = (self.text(name) or Fsync.REQUEST).lower()
+        if text not in set(Fsync):
+            wanted = f"set one of {', '.join(Fsync)}, or unset it"
+            raise SettingsError(name, f"is {_quoted(text)}", wanted)
+        return Fsync(text)
 
     def milliseconds(self, name: str, default_s: float) -> float:
         value = self.whole(name, least=1)

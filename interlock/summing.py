@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from attrs import frozen
 
 from interlock.admission import Refused
+from interlock.closing import NOT_RECORDED
 from interlock.drive import Finished
 from interlock.ledger import Account, Ledger
 from interlock.model.prices import facts
@@ -33,6 +34,8 @@ class Summing:
     def of(self, run_id: str, finished: Finished, counted: Tally, seconds: float) -> RunSummary:
         """The summary of a run that is over; `seconds` is how long it took."""
         terminal, loop, reply = finished.terminal, finished.loop, finished.loop.now.reply
+        if terminal.error == NOT_RECORDED and reply is not None:
+            counted.unrecorded(reply.message)
         answer = counted.answer(None if reply is None else reply.message)
         failure = self.ledger.last_failure
         return RunSummary(

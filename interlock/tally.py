@@ -32,6 +32,11 @@ class Tally:
         nothing_said = last is not None and last.id != self._last and not self._goes_on
         return "" if nothing_said else "".join(self._pieces)
 
+    def unrecorded(self, reply: Message) -> None:
+        """It was said, and paid for; that it could not be written down takes nothing from it."""
+        if reply.id != self._last:
+            self._note(reply)
+
     def __call__(self, update: Update) -> None:
         if isinstance(update, Recorded):
             self._note(update.message)

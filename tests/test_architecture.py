@@ -16,7 +16,7 @@ LAYERS = ("fsm", "phases.world", "phases", "recovery", "interlock")
 # Services below `interlock`: what each may know of the others. Assembly knows all.
 STRANGERS = {
     "model": {"errors"},
-    "sessions": {"errors", "home", "records"},
+    "sessions": {"durability", "errors", "home", "records"},
     "context": {"quiet"},
     "memory": set[str](),
     "prompt": {"options", "context", "children"},  # how context is told to the model
@@ -34,7 +34,7 @@ STRANGERS = {
     "hooks": {"errors", "permissions", "quiet", "tools"},
     "sandbox": {"errors"},
     "scripted": set[str](),
-    "configuration": {"errors", "options", "settings"},
+    "configuration": {"durability", "errors", "options", "settings"},
     # It runs the loop again, and writes the real files: it stands above the other services.
     "recording": {"drive", "errors", "interrupt", "journal", "records", "sessions", "table"},
 }

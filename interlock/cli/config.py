@@ -159,6 +159,13 @@ def rows(found: Configured) -> Iterator[Row]:
         value=found.settings.file_checkpointing,
         origin=_origin(found.configuration, CHECKPOINTING),
     )
+    yield Row(
+        section="general",
+        name="interlock.fsync",
+        value=found.settings.disk.policy.value,
+        origin=_origin(found.configuration, ("INTERLOCK_FSYNC",)),
+        note="when a session is forced onto the disk: never, prompt, request or always",
+    )
     yield from _lists(found.configuration)
     yield from _numbers(found)
 

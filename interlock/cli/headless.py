@@ -91,6 +91,7 @@ def run(asked: argparse.Namespace, opener: Opener | None = None) -> int:
             summary = asyncio.run(_session(job, opener, output, signals))
         except BadRule as error:
             raise UsageError(str(error)) from error
+    signals.settled()
     return _exit_code(summary, output, signals)
 
 

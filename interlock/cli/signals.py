@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import termios
 import threading
 from collections.abc import Callable
+from errno import EIO
 from types import FrameType
 
 from attrs import define, field
@@ -52,7 +54,15 @@ class Signals:
         if self.code == _CODES[signal.SIGINT]:
             self.code, self._count = None, 0
 
+    def settled(self) -> None:
+        """The exit code stands: one more signal, while Python itself ends, changes nothing."""
+        if self.code is not None:
+            for number in _CODES:
+                signal.signal(number, signal.SIG_IGN)
+
     def _came(self, number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGHUP:
+            _leave_closed_terminal()
         code = _CODES[signal.Signals(number)]
         self.code = self.code or code
         self._count += 1
@@ -67,3 +77,16 @@ class Signals:
             watchdog.daemon = True
             watchdog.start()
         self._loop.call_soon_threadsafe(self._stop)
+
+
+def _leave_closed_terminal() -> None:
+    """Put what would be written to a terminal that is closed nowhere: else each write fails, those
+    that save the session behind them."""
+    for stream in (1, 2):
+        try:
+            termios.tcgetattr(stream)
+        except termios.error as error:
+            if error.args[0] == EIO:
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, stream)
+                os.close(nowhere)

@@ -48,6 +48,7 @@ def run(asked: argparse.Namespace) -> int:
         asyncio.run(_talk(found.options, found.settings, asked.prompt, signals))
     except BadRule as error:
         raise UsageError(str(error)) from error
+    signals.settled()
     return signals.code or 0
 
 

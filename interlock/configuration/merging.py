@@ -62,7 +62,7 @@ class Configuration:
     model: Sourced[str] | None = None
     fallback_models: Sourced[tuple[str, ...]] | None = None
     api_key_helper: Sourced[str] | None = None
-    numbers: Mapping[str, Sourced[str]] = field(factory=dict)  # limits and features, by variable
+    numbers: Mapping[str, Sourced[str]] = field(factory=dict)  # ours, by variable
     environ: Mapping[str, str] = field(factory=dict, repr=False)  # for `Settings.of`
     managed_rules_only: bool = False
     files: tuple[tuple[SettingsFile, bool], ...] = ()  # each with whether it is there
@@ -228,14 +228,14 @@ class _Merge:
         }
 
     def numbers(self, own: Mapping[str, str]) -> dict[str, Sourced[str]]:
-        """Limits and switches that files set and that no variable overrules."""
+        """What files set of our own, as variables, where no variable overrules it."""
         numbers: dict[str, Sourced[str]] = {}
         for found in self.all("fileCheckpointingEnabled"):
             higher = found.origin.source.rank < Source.ENVIRONMENT.rank
             if higher or not any(own.get(name, "").strip() for name in CHECKPOINTING):
                 word = "on" if found.value else "off"
                 numbers.setdefault(CHECKPOINTING[0], Sourced(word, found.origin))
-        for key in ("interlock.limits", "interlock.features"):
+        for key in ("interlock.limits", "interlock.features", "interlock.fsync"):
             for found in self.all(key):
                 ours = f"INTERLOCK_{found.name.upper()}"
                 names = _NAMES.get(found.name, (ours,))

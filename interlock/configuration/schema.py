@@ -168,6 +168,13 @@ KEYS = (
         repository="all but `snip`, which it may switch off",
         meaning="the switches of `interlock config show`, as `INTERLOCK_<NAME>`",
     ),
+    Key(
+        name="interlock.fsync",
+        shape=shapes.fsync,
+        holds="`never`, `prompt`, `request` or `always`",
+        repository="no",
+        meaning="when a session is forced onto the disk, as `INTERLOCK_FSYNC`",
+    ),
 )
 
 _BY_NAME = {key.name: key for key in KEYS}

@@ -15,6 +15,7 @@ from attrs import frozen
 
 from interlock.configuration.files import Document
 from interlock.configuration.json_text import Array, Node, Object, Scalar, kind
+from interlock.durability import Fsync
 from interlock.options import PermissionMode
 from phases.world.limits import Limits
 from phases.world.loop import Features
@@ -190,6 +191,13 @@ def features(document: Document, node: Node) -> Read:
                 yield attrs.evolve(found, name=name)
             else:
                 yield Item(value=word, node=value, name=name)
+
+
+def fsync(document: Document, node: Node) -> Read:
+    if isinstance(node, Scalar) and node.value in set(Fsync):
+        yield Item(value=str(node.value), node=node, name="fsync")
+    else:
+        yield _unlike(node, f"one of {', '.join(Fsync)}")
 
 
 def _named(node: Node, known: Any) -> Iterator[tuple[str, Node | Fault]]:

@@ -97,8 +97,7 @@ def recorder_of(
         show(_unwritten(path, error))
         yield NotRecorded()
         return
-    with closing(file):
-        tape = Tape(file, interrupt)
+    with closing(Tape(file, interrupt)) as tape:
         facts = attrs.asdict(transcript.facts)
         tape.put(
             {"recording": VERSION, "interlock": __version__, "facts": facts, "before": before}

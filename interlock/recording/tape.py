@@ -45,6 +45,13 @@ class Tape:
         except OSError as error:
             self.problem = error
 
+    def close(self) -> None:
+        """Close the file. What a full disk has refused does not come back as an error here."""
+        try:
+            self.file.close()
+        except OSError as error:
+            self.problem = self.problem or error
+
     def look(self) -> None:
         """The run is about to look whether the user wants to stop."""
         self._tell_interrupt()

@@ -6,7 +6,6 @@ from interlock.sessions.facts import Facts
 from interlock.sessions.forking import Forked, fork
 from interlock.sessions.holding import delete, insist_on_usable
 from interlock.sessions.listing import (
-    Listed,
     all_sessions,
     newest_session,
     session_anywhere,

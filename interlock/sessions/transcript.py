@@ -15,15 +15,17 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from interlock.durability import Disk, Moment, mend_of
 from interlock.errors import SessionBusy, TranscriptError
 from interlock.sessions.entries import Entry, boundary_of, entries_of, mended_of
 from interlock.sessions.facts import Facts
 from interlock.sessions.names import Names
 from interlock.sessions.reading import Reading, read
 from phases.world.messages import Kind, Message, ToolUse, encoded
-from phases.world.updates import Recorded, Show, Update
+from phases.world.updates import Notice, Recorded, Show, Update
 
 _LAST_PROMPT = 200  # characters; session lists show one line
+_LAYERS = 4  # folders whose names lead to a transcript and may be new: those of home, and its own
 
 
 def _nobody(update: Update) -> None:
@@ -34,7 +36,8 @@ class Transcript:
     """The `History` port over one file.
 
     The file is made with the first message: a session in which nothing was said leaves none. A
-    file that is there is continued. `show` and `now` may be replaced between prompts.
+    file that is there is continued, unless the session is `new`. `show` and `now` may be replaced
+    between prompts; `disk` says when what was written is forced onto it.
     """
 
     def __init__(
@@ -47,8 +50,11 @@ class Transcript:
         permission_mode: str | None = None,
         show: Show = _nobody,
         now: Callable[[], float] = time.time,
+        disk: Disk | None = None,
+        new: bool = False,
     ) -> None:
         self.path = path
+        self.disk = disk or Disk()
         self.facts = Facts.of(
             session_id, cwd, entrypoint=entrypoint, permission_mode=permission_mode
         )
@@ -61,14 +67,19 @@ class Transcript:
         self._begun = False  # whether the history that goes on holds anything
         self._prompt: Message | None = None
         self._file: int | None = None
+        self._identity: tuple[int, int] | None = None  # of the file, for who replaces it
+        self._new = new  # a file that is there already is then another session's
         self._torn = False
         self._names = Names()
+        self._unsynced = False
+        self._new_names: list[Path] = []  # folders that the disk may not have as they are now
 
     async def record(self, messages: tuple[Message, ...]) -> None:
         """Write those at the end that are not written yet, in order, and show them.
 
-        A first message that was never written stands for all before it. Prompts are on the disk
-        when this returns, all else is with the operating system. Raises TranscriptError.
+        A first message that was never written stands for all before it. All is with the operating
+        system when this returns, and on the disk as far as `disk` wants it. Raises
+        TranscriptError.
         """
         if not messages:
             return
@@ -90,8 +101,12 @@ class Transcript:
             self._append([entry])
             self._tip = entry["uuid"]
             self._calls.clear()  # hung on a call from before, a result would lead around it
-        for message in new:
-            self._add(message)
+        for written, message in enumerate(new):
+            try:
+                self._add(message)
+            except TranscriptError as error:
+                error.unwritten = tuple(one for one in new[written:] if not self._settled(one))
+                raise
 
     async def record_results(self, results: tuple[Message, ...]) -> None:
         """Write results as their tools finish, whatever their place will be: a crash then
@@ -108,6 +123,27 @@ class Transcript:
         for message in messages:
             if message.replaces is not None and message.id not in self._known:
                 self._add(message)
+
+    def settle(self, moment: Moment) -> None:
+        """Wait for the disk, if the policy wants it at this moment. Raises TranscriptError."""
+        if self._file is None or not self.disk.wants(moment):
+            return
+        try:
+            if self._unsynced:
+                self.disk.sync(self._file)
+                self._unsynced = False
+            if self._new_names:
+                self.disk.sync_folders(self._new_names)
+                self._new_names.clear()
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def end_run(self) -> None:
+        """Wait for the disk likewise; a run that is over can only tell that it fails."""
+        try:
+            self.settle(Moment.END)
+        except TranscriptError as error:
+            self.show(Notice("error", str(error)))
 
     def take_up(self, at: str | None = None) -> Reading:
         """What the file holds, up to the message `at` if one is named: new ones hang below it.
@@ -129,7 +165,7 @@ class Transcript:
         """
         self._open()
         self._append([marker])
-        self._sync()
+        self.settle(Moment.PROMPT)
         return self._go_on_from(read(self.path))
 
     async def aclose(self) -> None:
@@ -152,6 +188,10 @@ class Transcript:
         except TranscriptError:
             pass  # a full disk: the messages are there, only the list lacks a line
         finally:
+            self._close()
+
+    def _close(self) -> None:
+        if self._file is not None:
             os.close(self._file)
             self._file = None
 
@@ -167,8 +207,6 @@ class Transcript:
         if message.kind is Kind.PROMPT and message.replaces is None:
             self._prompt = message  # what the user said, whatever became of it
         self._append(entries)
-        if message.kind is Kind.PROMPT:
-            self._sync()
         self._known.add(message.id)
         self._begun = True
         self._tip = entries[-1]["uuid"]
@@ -176,7 +214,10 @@ class Transcript:
             for entry, block in zip(entries, message.content, strict=False):
                 if isinstance(block, ToolUse):
                     self._calls[block.id] = entry["uuid"]
-        self.show(Recorded(message))
+        try:
+            self.settle(Moment.PROMPT if message.kind is Kind.PROMPT else Moment.RECORD)
+        finally:  # a disk that fails then takes nothing back: the file has it
+            self.show(Recorded(message))
 
     def _append(self, entries: tuple[Entry, ...] | list[Entry]) -> None:
         moment = datetime.fromtimestamp(self.now(), UTC)
@@ -199,12 +240,14 @@ class Transcript:
         return keys if message is None else keys | {"message": message}
 
     def _write(self, data: bytes) -> None:
+        self._insist_on_its_place()
         if self._torn:
             data = b"\n" + data
         rest = memoryview(data)
         try:
             while rest and self._file is not None:
                 rest = rest[os.write(self._file, rest) :]
+                self._unsynced = True
         except OSError as error:
             self._torn = self._torn or len(rest) < len(data)
             raise self._failed(error) from error
@@ -215,14 +258,16 @@ class Transcript:
         if self._file is not None:
             return None
         try:
-            self._file, is_new = self._locked()
-            size = os.fstat(self._file).st_size
+            private_folder(self.path.parent)
+            self._file = self._locked()
+            there = os.fstat(self._file)
+            self._identity, size = (there.st_dev, there.st_ino), there.st_size
             # A crash may have cut the last line: ours must not be glued to it.
             self._torn = bool(size) and os.pread(self._file, 1, size - 1) != b"\n"
-            if is_new:
-                _sync_folder(self.path.parent)
         except OSError as error:
             raise self._failed(error) from error
+        self._new, self._unsynced = False, True
+        self._new_names = list(self.path.parents[:_LAYERS])
         if not size:
             return None
         self._names.take_up(self._file)
@@ -235,12 +280,17 @@ class Transcript:
         self._begun = bool(earlier.messages)
         return earlier
 
-    def _locked(self) -> tuple[int, bool]:
-        """The file, ours alone until it is closed; and whether it is new."""
-        private_folder(self.path.parent)
-        is_new = not self.path.exists()
+    def _locked(self) -> int:
+        """The file, ours alone until it is closed."""
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-        file = os.open(self.path, flags, 0o600)
+        try:
+            file = os.open(self.path, flags | (os.O_EXCL if self._new else 0), 0o600)
+        except FileExistsError:
+            raise TranscriptError(
+                str(self.path),
+                "another process has just begun this session: leave --session-id out, or go on in "
+                "a branch (--resume with --fork-session)",
+            ) from None
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -252,18 +302,35 @@ class Transcript:
             ) from None
         except OSError:
             pass  # a file system without locks
-        return file, is_new
+        return file
 
-    def _sync(self) -> None:
-        if self._file is None:
-            return
+    def _insist_on_its_place(self) -> None:
+        """Raise TranscriptError where the file is not the one at its path any more.
+
+        It could still be written, but nobody would ever find it.
+        """
         try:
-            os.fsync(self._file)
+            there = self.path.stat()
+        except FileNotFoundError:
+            self._let_go()
+            problem = "was removed while it was being written"
+            raise TranscriptError(str(self.path), problem) from None
         except OSError as error:
             raise self._failed(error) from error
+        if self._identity != (there.st_dev, there.st_ino):
+            problem = "another file has taken its place; move that one away"
+            raise TranscriptError(str(self.path), problem)
+
+    def _let_go(self) -> None:
+        """Begin anew with the next message: then all that is still known is written again."""
+        self._close()
+        self._tip = None
+        for known in (self._known, self._ahead, self._calls):
+            known.clear()
 
     def _failed(self, error: OSError) -> TranscriptError:
-        return TranscriptError(str(self.path), f"cannot be written: {error.strerror or error}")
+        why = f"cannot be written: {error.strerror or error}; {mend_of(error)}"
+        return TranscriptError(str(self.path), why)
 
 
 def private_folder(path: Path) -> None:
@@ -274,14 +341,3 @@ def private_folder(path: Path) -> None:
         path = path.parent
     for folder in reversed(missing):
         folder.mkdir(mode=0o700, exist_ok=True)
-
-
-def _sync_folder(path: Path) -> None:
-    # A new file is only safe on the disk when the folder that names it is.
-    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    except OSError:
-        pass  # some file systems know no such thing
-    finally:
-        os.close(folder)

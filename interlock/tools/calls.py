@@ -173,7 +173,7 @@ class Round:
     def forget(self, call: Call, because: str) -> None:
         """End a call whose result nobody wants."""
         if not call.over:
-            with suppress(OSError):  # what cannot be written down must end all the same
+            with suppress(Exception):  # what cannot be written down must end all the same
                 call.tell(Aborted(because))
         if not call.ended.is_set():  # to cancel a task that is over is nothing, but not cheap
             call.scope.cancel()

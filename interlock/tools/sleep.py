@@ -61,7 +61,8 @@ class Sleep(Tool):
         began = self._clock.time()
         woken = await self._woken(min(asked, most))
         if woken:
-            return Output(f"Woken after {self._clock.time() - began:.0f} s: something arrived.")
+            slept = min(max(self._clock.time() - began, 0.0), asked)  # whoever sets the clock
+            return Output(f"Woken after {slept:.0f} s: something arrived.")
         longest = f" (the longest one call may: {most:g} s)" if asked > most else ""
         return Output(f"Slept {min(asked, most):g} s{longest}. Nothing arrived.")
 

@@ -26,6 +26,7 @@ class FailureKind(StrEnum):
     BILLING = "billing"
     MODEL_NOT_FOUND = "model_not_found"
     INVALID_REQUEST = "invalid_request"
+    STORAGE = "storage"  # ours, not the API's: what must be written down cannot be
     UNKNOWN = "unknown"
 
 

@@ -54,13 +54,14 @@ class Outcome:
 
 @frozen(kw_only=True)
 class Raised(Outcome):
-    """A phase broke: what no one foresaw. `error` is one line."""
+    """A phase broke: what no one foresaw, or a disk that takes no more. `error` is one line."""
 
     error: str
     aborted: bool = False
+    kind: FailureKind = FailureKind.UNKNOWN
 
     def into(self, now: Now) -> Now:
-        return evolve(now, withheld=Failure(kind=FailureKind.UNKNOWN, message=self.error))
+        return evolve(now, withheld=Failure(kind=self.kind, message=self.error))
 
     @classmethod
     def specimens(cls) -> tuple[Raised, ...]:

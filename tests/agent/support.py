@@ -15,6 +15,7 @@ from attrs import define, field, frozen
 from fsm import Trace, read_trace
 from interlock.agent import Agent
 from interlock.assembly import open_agent
+from interlock.durability import Disk
 from interlock.hooks import Hook, HookMatcher
 from interlock.options import Options, PermissionMode
 from interlock.permissions import Asker, NobodyAsks
@@ -101,6 +102,7 @@ class Room:
         tools: Sequence[Tool] = (),
         hooks: Sequence[HookMatcher] = (),
         configured_hooks: Sequence[Hook] = (),
+        disk: Disk | None = None,
     ) -> AsyncIterator[Agent]:
         """An agent that may do everything, unless `options` say otherwise."""
         allowed = Options(permission_mode=PermissionMode.BYPASS_PERMISSIONS, model=MODEL)
@@ -111,9 +113,10 @@ class Room:
             **_QUICK,
             **(environ or {}),
         }
+        settings = Settings.of(given)
         opened = open_agent(
             attrs.evolve(options or allowed, cwd=self.work, hooks=tuple(configured_hooks)),
-            Settings.of(given),
+            settings if disk is None else attrs.evolve(settings, disk=disk),
             asker=asker or NobodyAsks(),
             clock=clock,
             tools=tools,

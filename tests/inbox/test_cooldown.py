@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from interlock.cooldown import CoolDown
 from interlock.options import Options, PermissionMode
 from interlock.scripted import Answer, ScriptedServer, reply, status, thinking
@@ -40,6 +42,17 @@ def test_where_all_are_cooling_the_configured_order_holds() -> None:
 def test_without_a_time_each_prompt_begins_with_the_first() -> None:
     cooldown = CoolDown(0.0, FakeClock())
     cooldown.overloaded("a")
+
+    assert cooldown.order(("a", "b")) == ("a", "b")
+
+
+@pytest.mark.parametrize("jump", [-86_400.0, 86_400.0], ids=["back", "forward"])
+def test_a_clock_that_is_set_keeps_no_model_out_for_a_day(jump: float) -> None:
+    clock = FakeClock()
+    cooldown = CoolDown(300.0, clock)
+    cooldown.overloaded("a")
+
+    clock.now += jump
 
     assert cooldown.order(("a", "b")) == ("a", "b")
 

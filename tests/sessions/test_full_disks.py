@@ -1,0 +1,313 @@
+"""Disks that take no more while the whole agent runs: one line, a clean end, nothing lost."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import attrs
+import pytest
+
+from interlock.durability import Disk, Fsync
+from interlock.errors import TranscriptError
+from interlock.open_calls import FINISHED
+from interlock.options import Options, PermissionMode, Resume
+from interlock.scripted import Answer, ScriptedServer, SentRequest, reply, tool_use
+from interlock.sessions import read_messages
+from interlock.summary import RunSummary
+from interlock.tools import tool
+from phases.world.messages import Kind
+from phases.world.updates import Notice
+from tests.agent.support import MODEL, Room, Told, living, results, tell, unanswered
+from tests.sessions.disks import files_of_at_most, fill, read_only, small_disk
+
+FREE = Options(permission_mode=PermissionMode.BYPASS_PERMISSIONS, model=MODEL)
+GO_ON = attrs.evolve(FREE, resume=Resume())
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[Room]:
+    """A home on a small disk of its own."""
+    with small_disk(tmp_path / "disk") as disk:
+        yield attrs.evolve(Room.made(tmp_path / "room"), home=disk / "home")
+
+
+def warnings(told: Told) -> list[str]:
+    notices = [one for one in told.updates if isinstance(one, Notice)]
+    return [one.text for one in notices if one.level != "info" and "bypassed" not in one.text]
+
+
+def kinds(path: Path) -> list[Kind]:
+    return [message.kind for message in read_messages(path)]
+
+
+async def stopped_by(room: Room, trouble: Callable[[Path], object]) -> Told:
+    """A run whose home gets into trouble while its one call runs; its result has no place."""
+
+    @tool
+    def change() -> str:
+        """Changes something."""
+        trouble(room.home.parent)
+        return "changed " * 2_000
+
+    answers = [reply("I do.", tool_use("change", {}, id="toolu_1")), reply("Never asked.")]
+    async with (
+        ScriptedServer(answers) as server,
+        room.open(server, options=FREE, tools=[change]) as agent,
+    ):
+        told = await tell(agent, "change it")
+        assert len(server.requests) == 1
+    return told
+
+
+async def test_a_disk_that_fills_ends_the_run_with_what_where_and_how_to_mend(room: Room) -> None:
+    told = await stopped_by(room, fill)
+
+    (path,) = room.home.glob("projects/*/*.jsonl")
+    assert told.ending == ("model_error", "model_error")
+    assert told.summary.error_text is not None
+    assert told.summary.error_text.split(": ", 1)[1] == (
+        "cannot be written: No space left on device; make room on that disk."
+    )
+    assert sum(one.endswith("Not in the transcript: 1 result.") for one in warnings(told)) == 1
+    assert kinds(path) == [Kind.PROMPT, Kind.REPLY]
+
+
+async def test_when_there_is_room_again_the_session_goes_on_and_tells_the_truth(
+    room: Room,
+) -> None:
+    await stopped_by(room, fill)
+    before = next(room.home.glob("projects/*/*.jsonl")).read_bytes()
+    (room.home.parent / "filler").unlink()
+
+    answers = [reply("I look.")]
+    async with ScriptedServer(answers) as server, room.open(server, options=GO_ON) as agent:
+        told = await tell(agent, "go on")
+        path = agent.transcript_path
+
+    assert told.ending == ("completed", None)
+    ((_, said, is_error),) = results(server.requests[0])[:1]
+    assert is_error
+    assert said.startswith(FINISHED.partition("{")[0]) or "is not known" in said
+    assert path.read_bytes().startswith(before)
+    assert kinds(path) == [Kind.PROMPT, Kind.REPLY, Kind.RESULT, Kind.PROMPT, Kind.REPLY]
+    assert server.verdict() == ()
+
+
+async def test_the_same_session_goes_on_too_and_writes_what_it_could_not(room: Room) -> None:
+    full: list[Path] = []
+
+    def answer(request: SentRequest) -> Answer:
+        if request.index == 1:
+            full.append(fill(room.home.parent))
+            return reply("First. " + "x" * 9_000)
+        return reply("Second.")
+
+    async with ScriptedServer(answer) as server, room.open(server, options=FREE) as agent:
+        lost = await tell(agent, "one")
+        full[0].unlink()
+        told = await tell(agent, "two")
+        path = agent.transcript_path
+
+    assert lost.ending == ("completed", "not_recorded")
+    assert lost.summary.text.startswith("First. ")
+    assert "Not in the transcript: 1 answer." in (lost.summary.error_text or "")
+    assert told.ending == ("completed", None)
+    assert kinds(path) == [Kind.PROMPT, Kind.REPLY, Kind.PROMPT, Kind.REPLY]
+
+
+async def test_a_disk_that_turned_read_only_ends_the_run_likewise(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        room = attrs.evolve(Room.made(tmp_path / "room"), home=disk / "home")
+        answers = [reply("Done.")]
+        async with ScriptedServer(answers) as server, room.open(server, options=FREE) as agent:
+            await tell(agent, "one")
+            path = agent.transcript_path
+        read_only(disk)  # refused while anything is open for writing
+
+        async with ScriptedServer([]) as server:
+            with pytest.raises(TranscriptError, match="Read-only file system; make it writable"):
+                async with room.open(server, options=GO_ON) as agent:
+                    await tell(agent, "two")
+        assert not server.requests
+        assert kinds(path) == [Kind.PROMPT, Kind.REPLY]
+
+
+async def test_a_limit_on_file_sizes_ends_the_run_and_the_cut_line_costs_itself_alone(
+    tmp_path: Path,
+) -> None:
+    room = Room.made(tmp_path)
+
+    def answer(request: SentRequest) -> Answer:
+        return reply("First. " + "x" * 60_000) if request.index == 1 else reply("Second.")
+
+    async with ScriptedServer(answer) as server, room.open(server, options=FREE) as agent:
+        with files_of_at_most(40_000):
+            lost = await tell(agent, "one")
+        told = await tell(agent, "two")
+        path = agent.transcript_path
+
+    assert lost.ending == ("completed", "not_recorded")
+    assert "File too large; raise the limit on file sizes (ulimit -f)" in str(warnings(lost))
+    assert told.ending == ("completed", None)
+    assert kinds(path) == [Kind.PROMPT, Kind.REPLY, Kind.PROMPT, Kind.REPLY]
+
+
+# --- what its loss does not end --------------------------------------------------------------
+
+
+async def test_a_trace_and_a_recording_that_cannot_go_on_are_warnings_and_the_run_goes_on(
+    tmp_path: Path,
+) -> None:
+    room = Room.made(tmp_path)
+
+    @tool(effects=False)
+    def look() -> str:
+        """Looks."""
+        (trace,) = room.home.glob("projects/*/*/runs/*.trace.jsonl")
+        limits.enter_context(files_of_at_most(trace.stat().st_size + 100))
+        return "seen"
+
+    answers = [reply(tool_use("look", {})), reply("Done.")]
+    with ExitStack() as limits:
+        async with (
+            ScriptedServer(answers) as server,
+            room.open(server, options=attrs.evolve(FREE, record=True), tools=[look]) as agent,
+        ):
+            told = await tell(agent, "look")
+            path = agent.transcript_path
+
+    assert told.ending == ("completed", None)
+    assert kinds(path) == [Kind.PROMPT, Kind.REPLY, Kind.RESULT, Kind.REPLY]
+    trace, recording = sorted(warnings(told))
+    assert trace.startswith("explain and replay will see this run up to here: its trace cannot be")
+    assert trace.endswith("File too large; raise the limit on file sizes (ulimit -f)")
+    assert recording.startswith("this run is not recorded: ")
+    assert told.trace.damage is None
+
+
+# --- files that are taken away ---------------------------------------------------------------
+
+
+async def meddled(room: Room, how: Callable[[Path], object]) -> tuple[RunSummary, Path]:
+    """A run with whose transcript something happens while its one call runs."""
+
+    @tool
+    def meddle() -> str:
+        """Meddles."""
+        how(next(room.home.glob("projects/*/*.jsonl")))
+        return "done"
+
+    answers = [reply("I do.", tool_use("meddle", {})), reply("Never asked.")]
+    async with (
+        ScriptedServer(answers) as server,
+        room.open(server, options=FREE, tools=[meddle]) as agent,
+    ):
+        summary = await agent.prompt("meddle", lambda update: None)
+        assert len(server.requests) == 1
+        return summary, agent.transcript_path
+
+
+@pytest.mark.parametrize(
+    "how",
+    [Path.unlink, lambda path: shutil.rmtree(path.parents[2])],
+    ids=["alone", "with its home"],
+)
+async def test_a_transcript_that_is_removed_ends_the_run_and_is_written_anew(
+    tmp_path: Path, how: Callable[[Path], object]
+) -> None:
+    summary, path = await meddled(Room.made(tmp_path), how)
+
+    assert summary.reason == "model_error"
+    assert summary.error_text == f"transcript {path}: was removed while it was being written."
+    assert kinds(path) == [Kind.PROMPT, Kind.REPLY, Kind.RESULT]
+    assert unanswered(path) == []
+
+
+async def test_a_file_that_took_its_place_is_left_alone(tmp_path: Path) -> None:
+    def replaced(path: Path) -> None:
+        path.with_suffix(".new").write_text("somebody else's\n")
+        path.with_suffix(".new").rename(path)
+
+    summary, path = await meddled(Room.made(tmp_path), replaced)
+
+    assert summary.reason == "model_error"
+    assert "another file has taken its place; move that one away" in (summary.error_text or "")
+    assert path.read_text() == "somebody else's\n"
+
+
+async def test_a_record_of_calls_that_cannot_be_made_keeps_the_call_from_beginning(
+    tmp_path: Path,
+) -> None:
+    room = Room.made(tmp_path)
+
+    def answer(request: SentRequest) -> Answer:
+        (runs,) = room.home.glob("projects/*/*/runs")
+        shutil.rmtree(runs)
+        return reply(tool_use("Bash", {"command": "touch it-ran"}))
+
+    async with ScriptedServer(answer) as server, room.open(server, options=FREE) as agent:
+        summary = await agent.prompt("go", lambda update: None)
+
+    assert summary.reason == "model_error"
+    assert (summary.error_text or "").startswith("record of calls ")
+    assert "No such file or directory; put its folder back" in (summary.error_text or "")
+    assert not (room.work / "it-ran").exists()
+
+
+# --- a disk that fails -----------------------------------------------------------------------
+
+
+async def test_a_disk_that_fails_to_keep_what_it_took_lets_no_request_leave(
+    tmp_path: Path,
+) -> None:
+    def fails(file: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    room = Room.made(tmp_path)
+    async with (
+        ScriptedServer([]) as server,
+        room.open(server, options=FREE, disk=Disk(Fsync.REQUEST, fails)) as agent,
+    ):
+        told = await tell(agent, "hi")
+        path = agent.transcript_path
+
+    assert told.ending == ("model_error", "model_error")
+    assert "Input/output error; the disk itself failed" in (told.summary.error_text or "")
+    assert not server.requests
+    assert [message.id for message in told.shown] == [one.id for one in read_messages(path)]
+
+
+async def test_a_file_system_without_such_a_thing_is_no_trouble(tmp_path: Path) -> None:
+    def unknown(file: int) -> None:
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+
+    room = Room.made(tmp_path)
+    async with (
+        ScriptedServer([reply("Hello.")]) as server,
+        room.open(server, options=FREE, disk=Disk(Fsync.ALWAYS, unknown)) as agent,
+    ):
+        assert (await tell(agent, "hi")).ending == ("completed", None)
+
+
+async def test_what_runs_is_ended_when_the_disk_is_full(room: Room) -> None:
+    @tool
+    def change() -> str:
+        """Changes something."""
+        fill(room.home.parent)
+        return "changed " * 2_000
+
+    sleeps = {"command": "sleep 600", "run_in_background": True}
+    answers = [reply(tool_use("Bash", sleeps), tool_use("change", {}))]
+    async with (
+        ScriptedServer(answers) as server,
+        room.open(server, options=FREE, tools=[change]) as agent,
+    ):
+        told = await tell(agent, "go")
+
+    assert told.ending == ("model_error", "model_error")
+    assert living(room.work) == []
