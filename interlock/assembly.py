@@ -170,6 +170,7 @@ async def open_agent(
             folder=start.folder(),
         )
         stack.callback(agent.keep)
+        ledger.booked = agent.keep  # a kill must not lose what was paid
         yield agent
 
 

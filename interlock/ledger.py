@@ -33,7 +33,8 @@ class Account:
 class Ledger:
     """Implements the Model port; `accounts` are the session's, `usage` is this prompt's.
 
-    `helpers` answer requests of their purpose in place of `model`, on the same books.
+    `helpers` answer requests of their purpose in place of `model`, on the same books. `booked` is
+    told before the answer goes on, so that what a reply cost can be kept before the reply is.
     """
 
     model: Model
@@ -43,6 +44,7 @@ class Ledger:
     usage: Usage = field(factory=Usage)
     api_seconds: float = 0.0
     last_failure: Failure | None = None
+    booked: Callable[[], object] = lambda: None
 
     def new_prompt(self) -> None:
         self.usage, self.api_seconds, self.last_failure = Usage(), 0.0, None
@@ -82,3 +84,4 @@ class Ledger:
     def _pay(self, request: Request, usage: Usage, cost: float | None) -> None:
         self.usage += usage
         self.accounts.setdefault(request.model, Account()).book(usage, cost)
+        self.booked()

@@ -7,7 +7,7 @@ something beside the messages take it up later (`session_state`). Nothing is eve
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,7 +18,14 @@ from interlock.home import SessionPaths
 from interlock.open_calls import Closed, closed
 from interlock.options import Options, PermissionMode, Resume
 from interlock.session_state import SessionState, load
-from interlock.sessions import Forked, Transcript, fork, newest_session, session_named
+from interlock.sessions import (
+    Forked,
+    Transcript,
+    fork,
+    newest_session,
+    origins,
+    session_named,
+)
 from interlock.settings import Settings
 from interlock.world import RandomIds
 from phases.world.messages import Kind, Message, ToolResult
@@ -81,7 +88,7 @@ async def _resumed(
     transcript = _transcript(options, settings, paths, cwd)
     try:
         reading = transcript.take_up()
-        made = closed(reading.messages, source.runs)
+        made = closed(reading.messages, source.runs, *_runs_before(source, cwd))
         results = tuple(each.result for each in made)
         messages = (*reading.messages, *results)
         await transcript.record(messages)
@@ -97,6 +104,12 @@ async def _resumed(
         state=state,
         told=(*told, *_told(seen, made, messages, found.title)),
     )
+
+
+def _runs_before(source: SessionPaths, cwd: Path) -> Iterator[Path]:
+    """Of the sessions it branched from: a crash may have left calls open that are theirs."""
+    for transcript in origins(source.transcript):
+        yield SessionPaths.of(source.home, cwd, transcript.stem).runs
 
 
 def _of_branch(state: SessionState, source: SessionPaths, paths: SessionPaths) -> SessionState:

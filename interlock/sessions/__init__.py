@@ -1,7 +1,7 @@
 """Sessions on disk: the transcript, the way back from it, and where recorded runs lie."""
 
 from interlock.sessions.facts import Facts
-from interlock.sessions.forking import Forked, fork
+from interlock.sessions.forking import Forked, fork, origins
 from interlock.sessions.listing import Listed, newest_session, session_named, sessions_in
 from interlock.sessions.reading import Reading, find, read, read_messages
 from interlock.sessions.transcript import Transcript
@@ -15,6 +15,7 @@ __all__ = [
     "find",
     "fork",
     "newest_session",
+    "origins",
     "read",
     "read_messages",
     "session_named",

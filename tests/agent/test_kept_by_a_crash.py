@@ -14,7 +14,7 @@ import pytest
 from interlock.open_calls import FINISHED, NOT_STARTED, STARTED, STARTED_READING, closed
 from interlock.options import Options, PermissionMode, Resume
 from interlock.scripted import Answer, ScriptedServer, ServerThread, reply, tool_use
-from interlock.sessions import read_messages
+from interlock.sessions import fork, read_messages
 from tests.agent.support import MODEL, Room, results, sent, tell
 
 COMMAND = (sys.executable, "-m", "interlock")
@@ -108,3 +108,39 @@ async def test_a_crash_at_each_record_of_a_call_is_told_as_what_it_was(
 
     assert words in str(one.result.content)
     assert closed((*history, one.result), agent.paths.runs) == ()
+
+
+async def test_a_branch_whose_process_was_killed_as_it_began_still_knows_what_had_run(
+    room: Room,
+) -> None:
+    runs = room.work / "runs"
+    lines = {
+        "runs": f"echo one >> {runs}; touch {room.work}/here; sleep 60",
+        "waits": f"echo two >> {runs}",
+    }
+    calls = [tool_use("Bash", {"command": line}, id=id_) for id_, line in lines.items()]
+    killed(room, [reply(*calls)], at="here")
+    (first,) = room.home.glob("projects/*/*.jsonl")
+    # Copied, and then it was gone: the branch has its transcript and nothing else.
+    branch = first.with_name("00000000-0000-4000-8000-0000000000bb.jsonl")
+    fork(first, branch, branch.stem)
+
+    async with ScriptedServer([reply("I see.")]) as server:
+        options = Options(resume=Resume(session=branch.stem), permission_mode=FREE)
+        async with room.open(server, options=options) as agent:
+            await tell(agent, "go on")
+
+    assert results(server.requests[0]) == [("runs", STARTED, True), ("waits", NOT_STARTED, True)]
+    assert server.verdict() == ()
+
+
+async def test_what_was_paid_before_a_kill_is_on_the_bill_after_it(room: Room) -> None:
+    call = tool_use("Bash", {"command": f"touch {room.work}/here; sleep 60"})
+    killed(room, [reply(call, usage={"input_tokens": 1_000_000, "output_tokens": 0})], at="here")
+
+    async with ScriptedServer([]) as server:
+        options = Options(resume=Resume(), permission_mode=FREE)
+        async with room.open(server, options=options) as agent:
+            spent = agent.spent[MODEL]
+
+    assert (spent.usage.input_tokens, spent.cost) == (1_000_000, 3.0)

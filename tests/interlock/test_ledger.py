@@ -73,3 +73,17 @@ async def test_an_answer_that_never_began_costs_nothing() -> None:
     await read(ledger, 1)
 
     assert ledger.accounts == {}
+
+
+async def test_what_an_answer_cost_is_told_before_the_answer_goes_on() -> None:
+    told: list[float | None] = []
+    ledger = Ledger(Told((BEGUN, TextDelta("Hel"), FAILED)))
+    ledger.booked = lambda: told.append(ledger.cost)
+
+    await read(ledger, 2)
+    before = [*told]
+    ledger.model = Told((BEGUN, FAILED))
+    await read(ledger, 2)
+
+    assert before == [0.15]  # somebody left: the prompt was read all the same
+    assert told == [0.15, 0.4]
