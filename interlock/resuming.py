@@ -22,6 +22,7 @@ from interlock.sessions import (
     Forked,
     Transcript,
     fork,
+    in_call_order,
     newest_session,
     origins,
     session_named,
@@ -92,6 +93,9 @@ async def _resumed(
         results = tuple(each.result for each in made)
         messages = (*reading.messages, *results)
         await transcript.record(messages)
+        # Those that were made now stand last in the file, and a later resume puts them in order:
+        # what is sent must not change by it.
+        messages = in_call_order(messages)
     except BaseException:
         transcript.close()
         raise

@@ -3,7 +3,7 @@
 from interlock.sessions.facts import Facts
 from interlock.sessions.forking import Forked, fork, origins
 from interlock.sessions.listing import Listed, newest_session, session_named, sessions_in
-from interlock.sessions.reading import Reading, find, read, read_messages
+from interlock.sessions.reading import Reading, find, in_call_order, read, read_messages
 from interlock.sessions.transcript import Transcript
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Transcript",
     "find",
     "fork",
+    "in_call_order",
     "newest_session",
     "origins",
     "read",
