@@ -6,7 +6,7 @@ PACKAGES := fsm phases recovery interlock
 CODE := $(PACKAGES) tests benches
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test cov check lint format type diagrams model replay golden bench clean
+.PHONY: help install demo test cov check lint format type diagrams model replay golden crash bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -49,6 +49,9 @@ format: install ## let ruff rewrite the code
 
 golden: install ## record the golden traces anew
 	$(BIN)/python -m tests.golden.record
+
+crash: install ## kill it before and after every edge and write, resume, print the matrix
+	$(BIN)/python -m tests.crash --random 200
 
 bench: install ## overhead, calls side by side, 3,000 turns, floods, large files, replay, resume, append
 	$(BIN)/python benches/overhead.py

@@ -61,6 +61,7 @@ class Ledger:
     usage: Usage = field(factory=Usage)
     api_seconds: float = 0.0
     last_failure: Failure | None = None
+    booked: Callable[[], object] = lambda: None
 
     def new_prompt(self) -> None:
         self.usage, self.api_seconds, self.last_failure = Usage(), 0.0, None

@@ -56,8 +56,9 @@ class Closed:
     result: Message
 
 
-def closed(history: Sequence[Message], runs: Path) -> tuple[Closed, ...]:
-    """Results for the open calls of the last reply, in order. `runs` holds the runs' traces.
+def closed(history: Sequence[Message], *runs: Path) -> tuple[Closed, ...]:
+    """Results for the open calls of the last reply, in order. `runs` hold the runs' traces: the
+    session's own, then those of the sessions that it branched from.
 
     Where something was said after it, the calls are not at the end any more: the history is
     then mended before it is sent, as that of any other program.
@@ -75,7 +76,7 @@ def closed(history: Sequence[Message], runs: Path) -> tuple[Closed, ...]:
     left = [call for call in reply.calls if call.id not in answered]
     if not left:
         return ()
-    known = _Known.of(runs, reply)
+    known = _Known.of_any(runs, reply)
     return tuple(Closed(call, _result(reply, call, known.words(call))) for call in left)
 
 
@@ -100,6 +101,12 @@ class _Known:
 
     lives: dict[str, Life]
     ours: bool  # there is one: a call that it does not mention never came up
+
+    @classmethod
+    def of_any(cls, folders: Sequence[Path], reply: Message) -> _Known:
+        """Of the first folder in which a run received the reply."""
+        found = (cls.of(runs, reply) for runs in folders)
+        return next((known for known in found if known.ours), cls({}, ours=False))
 
     @classmethod
     def of(cls, runs: Path, reply: Message) -> _Known:

@@ -7,7 +7,7 @@ something beside the messages take it up later (`session_state`). Nothing is eve
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,7 +21,16 @@ from interlock.ledger import Account
 from interlock.open_calls import Closed, closed
 from interlock.options import Options, PermissionMode, Resume
 from interlock.session_state import SessionState, load
-from interlock.sessions import Forked, Listed, Transcript, fork, newest_session, session_named
+from interlock.sessions import (
+    Forked,
+    Listed,
+    Transcript,
+    fork,
+    in_call_order,
+    newest_session,
+    origins,
+    session_named,
+)
 from interlock.settings import Settings
 from interlock.spending import Spent
 from interlock.world import RandomIds
@@ -89,10 +98,13 @@ async def _resumed(
     try:
         # A branch ends with that message already, and some copies have ids of their own.
         reading = transcript.take_up(None if resume.fork else resume.at)
-        made = closed(reading.messages, source.runs)
+        made = closed(reading.messages, source.runs, *_runs_before(source, cwd))
         results = tuple(each.result for each in made)
         messages = (*reading.messages, *results)
         await transcript.record(messages)
+        # Those that were made now stand last in the file, and a later resume puts them in order:
+        # what is sent must not change by it.
+        messages = in_call_order(messages)
     except BaseException:
         transcript.close()
         raise
@@ -112,6 +124,12 @@ def _spent(source: SessionPaths, found: Listed) -> Spent:
     if found.cost_state is not None and not source.costs.exists():
         return spending.foreign(found.cost_state)  # another program's session
     return spending.read(source.costs)
+
+
+def _runs_before(source: SessionPaths, cwd: Path) -> Iterator[Path]:
+    """Of the sessions it branched from: a crash may have left calls open that are theirs."""
+    for transcript in origins(source.transcript):
+        yield SessionPaths.of(source.home, cwd, transcript.stem).runs
 
 
 def _of_branch(state: SessionState, source: SessionPaths, paths: SessionPaths) -> SessionState:

@@ -174,7 +174,8 @@ def _replace(path: Path, data: bytes, disk: Disk | None) -> None:
     On a `disk` that wants it also where the power goes: the rename could get there first.
     """
     private_folder(path.parent)
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    # Always the same name: the session has one writer, and what a crash left is written over.
+    part = path.with_name(f"{path.name}.part")
     file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(file, "wb") as out:

@@ -3,7 +3,7 @@
 from interlock.sessions.branches import Family, Part, family_of
 from interlock.sessions.ends import Listed
 from interlock.sessions.facts import Facts
-from interlock.sessions.forking import Forked, fork
+from interlock.sessions.forking import Forked, fork, origins
 from interlock.sessions.holding import delete, insist_on_usable
 from interlock.sessions.listing import (
     all_sessions,
@@ -14,7 +14,7 @@ from interlock.sessions.listing import (
 )
 from interlock.sessions.names import rename
 from interlock.sessions.points import Point, Points, marker_of, points_of
-from interlock.sessions.reading import Reading, find, read, read_messages
+from interlock.sessions.reading import Reading, find, in_call_order, read, read_messages
 from interlock.sessions.transcript import Transcript
 
 __all__ = [
@@ -32,9 +32,11 @@ __all__ = [
     "family_of",
     "find",
     "fork",
+    "in_call_order",
     "insist_on_usable",
     "marker_of",
     "newest_session",
+    "origins",
     "points_of",
     "read",
     "read_messages",

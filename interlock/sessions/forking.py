@@ -1,16 +1,20 @@
 """A branch of a session: a transcript of its own that begins with the history of another.
 
 What counts of the other file is copied line by line, as it stands there, with the new session's
-id; each line says where it comes from. The other file is only read.
+id; each line says where it comes from (`origins`). The other file is only read.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import suppress
 from errno import EEXIST
 from pathlib import Path
 from typing import IO, Any
 
+import orjson
 from attrs import frozen
 
 from interlock.errors import TranscriptError
@@ -37,8 +41,10 @@ def fork(source: Path, to: Path, session_id: str, at: str | None = None) -> Fork
     part = to.with_name(f"{to.name}.{os.getpid()}.part")
     try:
         private_folder(to.parent)
+        _sweep(to.parent)
         with source.open("rb") as file:
             descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)  # by this a sweep knows that it is written
             try:
                 with os.fdopen(descriptor, "wb") as out:
                     forked = _copied(file, out, source, session_id, at)
@@ -53,6 +59,30 @@ def fork(source: Path, to: Path, session_id: str, at: str | None = None) -> Fork
         where = str(error.filename or source)
         raise TranscriptError(where, f"cannot be branched: {error.strerror or error}") from error
     return forked
+
+
+def origins(transcript: Path) -> Iterator[Path]:
+    """The transcripts that this one was branched from, the nearest first."""
+    seen = {transcript}
+    while True:
+        try:
+            with transcript.open("rb") as file:
+                entry = orjson.loads(file.readline())
+            transcript = transcript.with_name(f"{entry['forkedFrom']['sessionId']}.jsonl")
+        except (OSError, ValueError, KeyError, TypeError):
+            return  # begun by itself, or by a session that is gone
+        if transcript in seen:
+            return
+        seen.add(transcript)
+        yield transcript
+
+
+def _sweep(folder: Path) -> None:
+    """Take away copies that a crash left half done: nobody holds their locks."""
+    for part in folder.glob("*.jsonl.*.part"):
+        with suppress(OSError), part.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            part.unlink()
 
 
 def _copied(

@@ -181,6 +181,11 @@ def earlier_of(rows: Rows, chain: Sequence[Row], groups: Mapping[str, str]) -> l
     return [row for row in rows.values() if groups[row.uuid] in wanted] if wanted else []
 
 
+def in_call_order(messages: Iterable[Message]) -> tuple[Message, ...]:
+    """As a history that is read has them: the results of one round in the order of its calls."""
+    return _in_call_order((message, message) for message in messages)
+
+
 def _in_call_order(messages: Iterable[tuple[Message, Message]]) -> tuple[Message, ...]:
     """The results of one round in the order of its calls: they were written as tools finished.
 

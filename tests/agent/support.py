@@ -197,11 +197,17 @@ def events_of(answer: Reply) -> int:
     return len(sent)
 
 
-def entries(path: Path) -> list[dict[str, Any]]:
-    """Every line of a transcript; each must be whole JSON."""
+def entries(path: Path, *, torn: bool = False) -> list[dict[str, Any]]:
+    """Every line of a transcript; each must be whole JSON, unless some may be torn."""
     data = path.read_bytes()
     assert data.endswith(b"\n")
-    return [orjson.loads(line) for line in data.splitlines()]
+    found = []
+    for line in data.splitlines():
+        try:
+            found.append(orjson.loads(line))
+        except orjson.JSONDecodeError:
+            assert torn, line
+    return found
 
 
 def blocks(transcript: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -214,9 +220,9 @@ def blocks(transcript: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def unanswered(path: Path) -> list[str]:
+def unanswered(path: Path, *, torn: bool = False) -> list[str]:
     """What is wrong with the calls of a transcript: each must have exactly one result."""
-    told = [entry for entry in entries(path) if entry["type"] in ("user", "assistant")]
+    told = [entry for entry in entries(path, torn=torn) if entry["type"] in ("user", "assistant")]
     said = blocks(told)
     asked = [block["id"] for block in said if block["type"] == "tool_use"]
     answered = [block["tool_use_id"] for block in said if block["type"] == "tool_result"]

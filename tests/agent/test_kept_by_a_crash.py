@@ -14,7 +14,7 @@ import pytest
 from interlock.open_calls import FINISHED, NOT_STARTED, STARTED, STARTED_READING, closed
 from interlock.options import Options, PermissionMode, Resume
 from interlock.scripted import Answer, ScriptedServer, ServerThread, reply, tool_use
-from interlock.sessions import read_messages
+from interlock.sessions import fork, read_messages
 from tests.agent.support import MODEL, Room, results, sent, tell
 
 COMMAND = (sys.executable, "-m", "interlock")
@@ -144,3 +144,27 @@ async def test_a_session_that_was_killed_has_cost_all_that_the_server_had_told_o
     assert use.usage.output_tokens >= 30
     assert use.cost is not None
     assert use.cost > 0
+
+
+async def test_a_branch_whose_process_was_killed_as_it_began_still_knows_what_had_run(
+    room: Room,
+) -> None:
+    runs = room.work / "runs"
+    lines = {
+        "runs": f"echo one >> {runs}; touch {room.work}/here; sleep 60",
+        "waits": f"echo two >> {runs}",
+    }
+    calls = [tool_use("Bash", {"command": line}, id=id_) for id_, line in lines.items()]
+    killed(room, [reply(*calls)], at="here")
+    (first,) = room.home.glob("projects/*/*.jsonl")
+    # Copied, and then it was gone: the branch has its transcript and nothing else.
+    branch = first.with_name("00000000-0000-4000-8000-0000000000bb.jsonl")
+    fork(first, branch, branch.stem)
+
+    async with ScriptedServer([reply("I see.")]) as server:
+        options = Options(resume=Resume(session=branch.stem), permission_mode=FREE)
+        async with room.open(server, options=options) as agent:
+            await tell(agent, "go on")
+
+    assert results(server.requests[0]) == [("runs", STARTED, True), ("waits", NOT_STARTED, True)]
+    assert server.verdict() == ()

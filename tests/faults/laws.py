@@ -32,12 +32,12 @@ from phases.world.updates import (
     ToolStarted,
 )
 from tests.agent.support import blocks, entries, sent, unanswered
-from tests.faults.model import SAME_ID
+from tests.faults.model import SAME_ID, Effect
 from tests.faults.play import FORBIDDEN, Run, Session
 from tests.faults.script import Say
 
 ABORTED = ("aborted_streaming", "aborted_tools")
-_NEVER_RAN = (NOT_STARTED, CUT.text, "Not run: ", "The input of this call could not be read")
+NEVER_RAN = (NOT_STARTED, CUT.text, "Not run: ", "The input of this call could not be read")
 
 
 def check(session: Session) -> None:
@@ -198,17 +198,9 @@ def one_result_for_each_call(session: Session) -> None:
 
 def no_effect_twice(session: Session) -> None:
     """Law 8: done at most once, only if the reply counts, and told truthfully."""
-    results = _results(session.transcript)
-    marks = _text(session.work / "marks")
-    edited = _text(session.work / "a.txt")
+    results = results_by_mark(session.transcript)
     for effect in session.effects:
-        match effect.kind:
-            case "write":
-                count = int((session.work / f"{effect.mark}txt").exists())
-            case "edit":
-                count = edited.count(effect.mark)
-            case _:
-                count = marks.count(f"{effect.mark}\n")
+        count = happened(effect, session.work)
         assert count <= 1, f"{effect} took effect {count} times"
         assert effect.allowed or not count, f"{effect} ran for a reply that does not count"
         told = results.get(effect.mark)
@@ -218,15 +210,27 @@ def no_effect_twice(session: Session) -> None:
         words, failed = told
         if not failed:
             assert count == 1, f"{effect} is told to have run: {words}"
-        elif words.startswith(_NEVER_RAN):
+        elif words.startswith(NEVER_RAN):
             assert not count, f"{effect} is told not to have run: {words}"
     assert not (session.work / "broken").exists()
     assert not (session.work / "cu").exists()
 
 
-def _results(transcript: Path) -> dict[str, tuple[str, bool]]:
-    """For each mark in a call of the transcript: the result it was given."""
-    said = blocks([one for one in entries(transcript) if one["type"] in ("user", "assistant")])
+def happened(effect: Effect, work: Path) -> int:
+    """How often it took effect."""
+    match effect.kind:
+        case "write":
+            return int((work / f"{effect.mark}txt").exists())
+        case "edit":
+            return _text(work / "a.txt").count(effect.mark)
+        case _:
+            return _text(work / "marks").count(f"{effect.mark}\n")
+
+
+def results_by_mark(transcript: Path, *, torn: bool = False) -> dict[str, tuple[str, bool]]:
+    """For each mark in a call of the transcript: the result it was given, and if it failed."""
+    lines = entries(transcript, torn=torn)
+    said = blocks([one for one in lines if one["type"] in ("user", "assistant")])
     told = {
         block["tool_use_id"]: (
             "\n".join(part.get("text", "") for part in block.get("content", [])),

@@ -108,15 +108,15 @@ class _Player:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, told: self.complaints.append(str(told)))
         model = Model(self.script, self.room.work)
-        hook = _StopHook(list(self.script.scene.stop_hook))
+        hook = StopHook(list(self.script.scene.stop_hook))
         runs: list[Run] = []
         queued: list[str] = []
         async with ScriptedServer(model) as server:
             opened = self.room.open(
                 server,
-                options=_options(self.script.scene),
+                options=options_of(self.script.scene),
                 clock=self.clock,
-                environ=_environ(self.script),
+                environ=environ_of(self.script),
                 hooks=[HookMatcher(event="Stop", hooks=[hook])] if hook.does else (),
                 configured_hooks=_COMMANDS if hook.does else (),
             )
@@ -168,7 +168,7 @@ class _Player:
         task: asyncio.Task[RunSummary]
         began, dealt = self.asked, len(model.dealt)
         traces = set(self._traces())
-        watcher = _Watcher(
+        watcher = Watcher(
             prompt=prompt,
             stop=lambda how: task.cancel() if how == "cancel" else agent.interrupt(),
             asked=lambda: self.asked - began,
@@ -201,7 +201,7 @@ class _Player:
 
 
 @define(kw_only=True)
-class _Watcher:
+class Watcher:
     """Keeps every update; stops the run and queues input at their moments."""
 
     prompt: Prompt
@@ -254,7 +254,7 @@ _COMMANDS = parse(
 
 
 @define
-class _StopHook:
+class StopHook:
     """Does one thing after the other, and then nothing."""
 
     does: list[str]
@@ -280,7 +280,7 @@ def _soon(turns: int, act: Callable[[], object]) -> None:
         asyncio.get_running_loop().call_soon(_soon, turns - 1, act)
 
 
-def _options(scene: Scene) -> Options:
+def options_of(scene: Scene) -> Options:
     return Options(
         model=MODEL,
         fallback_models=(FALLBACK,) if scene.fallback else (),
@@ -292,7 +292,7 @@ def _options(scene: Scene) -> Options:
     )
 
 
-def _environ(script: Script) -> dict[str, str]:
+def environ_of(script: Script) -> dict[str, str]:
     scene = script.scene
     patience = "0.15" if script.stalls else "20"
     given: dict[str, Any] = {

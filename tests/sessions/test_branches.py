@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 from pathlib import Path
 
 import orjson
 import pytest
 
 from interlock.errors import TranscriptError
-from interlock.sessions import Transcript, fork, read
+from interlock.sessions import Transcript, fork, origins, read
 from phases.world.messages import Message, Text
 from tests.sessions.conversations import call, prompt, reply, result, summary, uuid
 from tests.sessions.test_tails import line, written
@@ -89,3 +90,30 @@ async def test_a_session_that_is_being_written_can_be_branched_but_not_taken_up(
 
     assert Transcript(path, session_id="one", cwd=tmp_path).take_up().messages == (prompt(1),)
     assert read(tmp_path / "two.jsonl").messages == (prompt(1),)
+
+
+async def test_a_branch_knows_which_sessions_it_comes_from_the_nearest_first(
+    tmp_path: Path,
+) -> None:
+    first = await session(tmp_path / "one.jsonl", HISTORY)
+    fork(first, tmp_path / "two.jsonl", "two")
+    fork(tmp_path / "two.jsonl", tmp_path / "three.jsonl", "three")
+
+    found = list(origins(tmp_path / "three.jsonl"))
+
+    assert found == [tmp_path / "two.jsonl", first]
+    assert list(origins(first)) == []
+
+
+async def test_a_copy_that_a_crash_left_half_done_is_taken_away_and_no_other(
+    tmp_path: Path,
+) -> None:
+    first = await session(tmp_path / "one.jsonl", HISTORY)
+    dead, alive = (tmp_path / f"{name}.jsonl.1.part" for name in ("dead", "alive"))
+    dead.write_bytes(b'{"type": "us')
+    with alive.open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+        fork(first, tmp_path / "two.jsonl", "two")
+
+    assert (dead.exists(), alive.exists()) == (False, True)
