@@ -137,6 +137,7 @@ class Performer:
             named=touches.named,
             command=touches.command,
             domain=touches.domain,
+            about=touches.about,
             preview=preview,
         )
 
@@ -152,6 +153,7 @@ class Performer:
             reads=self.session.reads,
             spill=self.session.spill,
             call_id=file_name(call.use.id),
+            use_id=call.use.id,
             progress=progress,
             hides=self.permissions.hides,
         )
