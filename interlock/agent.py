@@ -16,6 +16,7 @@ from attrs import define, evolve
 
 from interlock import token_budget
 from interlock.admission import Admission
+from interlock.agents.crew import Crew
 from interlock.context.autocompact import by_hand, fixed_part_warning
 from interlock.context.gauge import Fill, fill
 from interlock.drive import Finished
@@ -43,6 +44,10 @@ _NO_TOOL = (
 )
 
 
+def _nobody(update: Update) -> None:
+    """Nobody watches between two prompts."""
+
+
 @define(kw_only=True)
 class Agent:
     """A session that can be given prompts, one after another."""
@@ -56,6 +61,8 @@ class Agent:
     _gate: Gate
     _admission: Admission
     _keeping: Keeping
+    _crew: Crew  # the main agent's children
+    idle_show: Show = _nobody  # told what background agents do between two prompts
     _prefetches: tuple[PrefetchSource, ...] = ()
     _strange_rules: tuple[str, ...] = ()  # words of the permission flags that name no tool
     _told_first: tuple[Update, ...] = ()  # with the first prompt
@@ -160,11 +167,24 @@ class Agent:
         refused = await self._admission.refusal(words, Who(cwd=self._where))
         if refused is not None:
             return self._summing.not_run(run_id, refused, monotonic() - began)
+        self._crew.tree.new_prompt(counted)
         inbox = worker.inbox(self._prefetches)
         loop = self._loop((*self._admission.taken_notes(), *inbox.said(text)), typed)
         path = self.paths.trace(run_id)
-        finished = await worker.run(loop, path, counted, inbox, self._go_on_with)
+        try:
+            finished = await worker.run(loop, path, counted, inbox, self._go_on_with)
+        finally:
+            self._crew.tree.show = self.idle_show
         return self._summing.of(run_id, finished, counted, monotonic() - began)
+
+    async def settle(self, show: Show) -> None:
+        """End the agents that still run in the background, and tell of each: the session is over.
+
+        Closing the session does the same without a word.
+        """
+        self._crew.tree.show = show
+        for line in await self._crew.end():
+            show(Notice("warning", line))
 
     async def compact(self, show: Show, focus: str | None = None) -> str | None:
         """Summarise the conversation now, with an eye on `focus`; why it cannot be, or None.

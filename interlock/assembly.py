@@ -15,6 +15,7 @@ from attrs import evolve, frozen
 from interlock import confined
 from interlock.admission import Admission
 from interlock.agent import Agent
+from interlock.agents import Catalogue, Crew, Here, Nursery, Tree
 from interlock.captioner import captioner
 from interlock.cooldown import CoolDown
 from interlock.front import adapter_of, front_of
@@ -100,6 +101,8 @@ async def open_agent(
         gate, hooked = guards.gate, guards.hooks
         box, warning = await _sandbox(options, settings, paths, cwd, gate, stack)
         waiting, todos = Waiting(ids), TodoList()
+        tree = Tree(catalogue=Catalogue.of(options.agents), limits=settings.limits, paths=paths)
+        crew = Crew(tree=tree)
         workshop = Workshop(
             options=options,
             settings=settings,
@@ -109,6 +112,7 @@ async def open_agent(
             plan=Planning(gate, alone=isinstance(asker, NobodyAsks)),
             person=person,
             sandbox=box,
+            crew=crew,
         )
         offered = workshop.tools(tools)
         for tool in offered.values():
@@ -120,7 +124,8 @@ async def open_agent(
             stack.push_async_callback(model_client.aclose)
         stack.push_async_callback(hooked.aclose)
         stack.push_async_callback(_end, guards.admission)
-        ledger, reads = Ledger(adapter, helpers=helpers), FileReads()
+        slots = anyio.Semaphore(settings.limits.max_concurrent_requests)
+        ledger, reads = Ledger(adapter, slot=slots, helpers=helpers), FileReads()
         keeping = _keeping(start, gate, todos, ledger, reads, offered)
         problem = keeping.take_up(start.state)
         todos.recall(start.messages)
@@ -154,7 +159,7 @@ async def open_agent(
             tool_session=ToolSession(root=cwd, spill=paths.tool_results, reads=reads),
             todos=todos,
             interrupt=guards.interrupt,
-            fixed_tokens=front.tokens,
+            front=front,
         )
         agent = Agent(
             session_id=paths.session_id,
@@ -166,6 +171,7 @@ async def open_agent(
             gate=gate,
             admission=guards.admission,
             keeping=keeping,
+            crew=crew,
             prefetches=tuple(prefetches),
             strange_rules=gate.judge.rules.strangers((*names(), *offered)),
             told_first=(*_told_of(box, gate.judge.confined, warning, problem), *start.told),
@@ -174,6 +180,19 @@ async def open_agent(
             folder=start.folder(),
         )
         stack.callback(agent.keep)
+        crew.parent = worker
+        tree.spawners[None] = Here(
+            nursery=Nursery(
+                paths=paths,
+                root=cwd,
+                front=front,
+                adapter=adapter,
+                workshop=workshop,
+                own_tools=tools,
+                tree=tree,
+            )
+        )
+        await stack.enter_async_context(crew)
         yield agent
 
 

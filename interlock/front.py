@@ -33,6 +33,7 @@ class Front:
     specs: tuple[Mapping[str, Json], ...]  # of the tools
     notes: str | None
     notes_name: str  # for a person
+    environment: str  # what the system prompt says of the place of work
 
     @property
     def tokens(self) -> int:
@@ -47,12 +48,19 @@ async def front_of(
 ) -> Front:
     notes = memory.found(cwd, settings.home)
     files = ", ".join(str(note.path) for note in notes)
+    environment = await environment_for(cwd)
     return Front(
-        system=system_blocks(options, await environment_block(cwd, now=time.time())),
+        system=system_blocks(options, environment),
         specs=tuple(tool.wire() for tool in offered.values()),
         notes=user_context({PROJECT: memory.told(notes)}),
         notes_name=f"the notes of {files}",
+        environment=environment,
     )
+
+
+async def environment_for(cwd: Path) -> str:
+    """What is told of the folder as it is now."""
+    return await environment_block(cwd, now=time.time())
 
 
 def adapter_of(options: Options, settings: Settings, front: Front, clock: Clock) -> AnthropicModel:
@@ -65,14 +73,16 @@ def adapter_of(options: Options, settings: Settings, front: Front, clock: Clock)
         limits=settings.limits,
         thinking_budget=settings.max_thinking_tokens or None,
         raw_events=options.include_partial_messages,
-        context_management=_edits(settings, front.specs),
+        context_management=edits_of(settings, front.specs),
         user_context=front.notes,
         context_name=front.notes_name,
         clock=clock,
     )
 
 
-def _edits(settings: Settings, specs: tuple[Mapping[str, Json], ...]) -> Mapping[str, Json] | None:
+def edits_of(
+    settings: Settings, specs: tuple[Mapping[str, Json], ...]
+) -> Mapping[str, Json] | None:
     if not settings.features.context_editing:
         return None
     return context_edits(settings.limits, [spec["name"] for spec in specs])

@@ -17,17 +17,19 @@ from attrs import define, evolve, field, frozen
 from fsm import Step
 from interlock.cooldown import CoolDown
 from interlock.drive import Finished, Ports, drive
+from interlock.front import Front
 from interlock.hooks import HookedStop, HookedTools, SessionHooks
 from interlock.inbox import Captions, Inbox, Prefetch, PrefetchSource, Waiting
 from interlock.interrupt import InterruptSignal
 from interlock.journal import CallJournal, Journal, opened_trace
-from interlock.ledger import Ledger
+from interlock.ledger import Aside, Ledger
 from interlock.model import Mender
 from interlock.options import Options
+from interlock.permissions import ChildGate, Gate
 from interlock.recording import Recorder, Recorders, recorder_of
 from interlock.sessions import Transcript
 from interlock.settings import Settings
-from interlock.tools import Permissions, TodoList, Tool, ToolExecutor, ToolSession
+from interlock.tools import TodoList, Tool, ToolExecutor, ToolSession
 from interlock.tools.calls import Taken
 from interlock.window import Window, limits_for
 from interlock.world import NoCaptions, RandomIds
@@ -41,7 +43,7 @@ from phases.world.loop import (
     ToolUseContext,
 )
 from phases.world.messages import Message
-from phases.world.ports import Clock, ToolSummaries
+from phases.world.ports import Caption, Clock, ToolSummaries
 from phases.world.updates import Show
 
 Closed = Callable[[Finished], None]
@@ -83,6 +85,16 @@ class Standing:
     """Where the run under way stands: the loop as the last step left it; None between runs."""
 
     loop: Loop | None = None
+    aside: Aside | None = None  # what other agents have spent, and the run was not told yet
+
+    @property
+    def budget_left(self) -> float | None:
+        """USD that this run and all below it may still spend; None: any."""
+        loop = self.loop
+        if loop is None or loop.run.budget_usd is None:
+            return None
+        unheard = self.aside.spent.cost if self.aside is not None else 0.0
+        return max(0.0, loop.run.budget_usd - (loop.spent.cost or 0.0) - (unheard or 0.0))
 
 
 def _nothing() -> None:
@@ -96,17 +108,22 @@ class Worker:
     shared: Shared
     who: Identity = field(factory=Identity)
     ledger: Ledger
-    gate: Permissions
+    gate: Gate | ChildGate
     tools: Mapping[str, Tool]
     transcript: Transcript
     window: Window
     tool_session: ToolSession
     todos: TodoList
     interrupt: InterruptSignal
-    fixed_tokens: int
+    front: Front
     results_kept: Callable[[], None] = _nothing  # called when results were written down
     standing: Standing = field(factory=Standing)
     mender: Mender = field(factory=Mender)
+
+    @property
+    def fixed_tokens(self) -> int:
+        """What stands before the conversation in every request."""
+        return self.front.tokens
 
     def limits(self, models: tuple[str, ...]) -> Limits:
         return limits_for(models, self.shared.settings)
@@ -172,7 +189,9 @@ class Worker:
             opened_trace(path, loop) as writer,
             CallJournal(writer, path, shared.clock) as calls,
             self._recorder(path, loop, show) as recorder,
+            self.ledger.beside() as aside,
         ):
+            self.standing.loop, self.standing.aside = loop, aside
             journal = Journal(writer, recorder.clock(shared.clock))
 
             def taken(step: Step[Loop]) -> None:
@@ -183,12 +202,13 @@ class Worker:
                 async with anyio.create_task_group() as tasks:
                     self._begin(tasks, inbox, loop)
                     ports = self._ports(loop, show, tasks, inbox, calls.taken, recorder)
+                    ports = evolve(ports, summaries=OthersBooked(ports.summaries, aside))
                     finished = await drive(loop, recorder.ports(ports), taken, closed)
                     if self._is_main:
                         await shared.hooks.settled()
                     tasks.cancel_scope.cancel()  # nothing outlives the loop that started it
             finally:
-                self.standing.loop = None
+                self.standing.loop = self.standing.aside = None
         inbox.completed()
         return finished
 
@@ -247,8 +267,15 @@ class Worker:
             show=show,
             summaries=self._captions(show, tasks),
             attachments=inbox,
-            stop_hooks=HookedStop(shared.hooks, self.who.agent_type),
+            stop_hooks=self._stop_hooks,
         )
+
+    @property
+    def _stop_hooks(self) -> HookedStop:
+        hooks, who = self.shared.hooks, self.who
+        if self._is_main:
+            return HookedStop(hooks)
+        return HookedStop(hooks, who.agent_type, self.transcript.path, self.interrupt)
 
     def _captions(self, show: Show, tasks: TaskGroup) -> ToolSummaries:
         small_model = self.shared.settings.small_model
@@ -262,3 +289,24 @@ class Worker:
             show=show,
             tasks=tasks,
         )
+
+
+@frozen
+class OthersBooked:
+    """A run is told, before each request, what the other agents of the session have spent: its
+    budget is the whole tree's."""
+
+    summaries: ToolSummaries
+    aside: Aside
+
+    def start(self, loop: Loop, results: tuple[Message, ...]) -> str | None:
+        return self.summaries.start(loop, results)
+
+    async def collect(self, job: str | None) -> Caption:
+        caption = await self.summaries.collect(job)
+        spent = self.aside.taken()
+        cost = None
+        if caption.cost is not None and spent.cost is not None:
+            cost = caption.cost + spent.cost
+        tokens = caption.tokens + spent.usage.output_tokens
+        return evolve(caption, cost=cost, tokens=tokens)

@@ -10,7 +10,7 @@ from interlock.admission import Refused
 from interlock.drive import Finished
 from interlock.ledger import Account, Ledger
 from interlock.model.prices import facts
-from interlock.permissions import Gate
+from interlock.permissions import ChildGate, Gate
 from interlock.summary import ModelUse, RunSummary
 from interlock.tally import Tally
 from phases.world.limits import Limits
@@ -23,7 +23,7 @@ class Summing:
 
     session_id: str
     ledger: Ledger
-    gate: Gate
+    gate: Gate | ChildGate
     limits: Limits
 
     def spent(self) -> Mapping[str, ModelUse]:
