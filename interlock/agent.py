@@ -87,6 +87,11 @@ class Agent:
         return tuple(self._worker.tools)
 
     @property
+    def agents(self) -> tuple[str, ...]:
+        """The names of the agent types."""
+        return tuple(self._crew.tree.catalogue.types)
+
+    @property
     def permission_mode(self) -> PermissionMode:
         return self._gate.mode
 
@@ -177,14 +182,18 @@ class Agent:
             self._crew.tree.show = self.idle_show
         return self._summing.of(run_id, finished, counted, monotonic() - began)
 
-    async def settle(self, show: Show) -> None:
-        """End the agents that still run in the background, and tell of each: the session is over.
+    async def settle(self, summary: RunSummary, show: Show) -> RunSummary:
+        """The session is over: end the agents that still run in the background, and tell of each.
 
-        Closing the session does the same without a word.
+        Returns the summary of its last prompt with what they have cost until then. Closing the
+        session does the same without a word.
         """
         self._crew.tree.show = show
-        for line in await self._crew.end():
+        left = await self._crew.end()
+        self._crew.tree.show = _nobody
+        for line in left:
             show(Notice("warning", line))
+        return self._summing.again(summary) if left else summary
 
     async def compact(self, show: Show, focus: str | None = None) -> str | None:
         """Summarise the conversation now, with an eye on `focus`; why it cannot be, or None.

@@ -15,7 +15,10 @@ from attrs import evolve, frozen
 from interlock import confined
 from interlock.admission import Admission
 from interlock.agent import Agent
-from interlock.agents import Catalogue, Crew, Here, Nursery, Tree
+from interlock.agents.catalogue import Catalogue
+from interlock.agents.crew import Crew, Tree
+from interlock.agents.here import Here
+from interlock.agents.nursery import Nursery
 from interlock.captioner import captioner
 from interlock.cooldown import CoolDown
 from interlock.front import adapter_of, front_of
@@ -180,6 +183,8 @@ async def open_agent(
             folder=start.folder(),
         )
         stack.callback(agent.keep)
+        for note in start.notes:
+            workshop.mail.notify(note)
         crew.parent = worker
         tree.spawners[None] = Here(
             nursery=Nursery(

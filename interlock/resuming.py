@@ -13,6 +13,7 @@ from pathlib import Path
 
 from attrs import evolve, field, frozen
 
+from interlock.agents.taking_up import results_of, untold
 from interlock.errors import UsageError
 from interlock.home import SessionPaths
 from interlock.open_calls import Closed, closed
@@ -37,6 +38,7 @@ class Begun:
     messages: tuple[Message, ...] = ()
     state: SessionState = field(factory=SessionState)
     told: tuple[Update, ...] = ()  # with the first prompt
+    notes: tuple[str, ...] = ()  # for the model, of agents that ran in the background
 
     @property
     def resumed(self) -> bool:
@@ -81,7 +83,8 @@ async def _resumed(
     transcript = _transcript(options, settings, paths, cwd)
     try:
         reading = transcript.take_up()
-        made = closed(reading.messages, source.runs)
+        cap = settings.limits.tool_output_cap
+        made = closed(reading.messages, source.runs, results_of(source, cap))
         results = tuple(each.result for each in made)
         messages = (*reading.messages, *results)
         await transcript.record(messages)
@@ -96,6 +99,7 @@ async def _resumed(
         messages=messages,
         state=state,
         told=(*told, *_told(seen, made, messages, found.title)),
+        notes=() if resume.fork else untold(source, messages, cap),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from interlock.admission import Refused
 from interlock.drive import Finished
@@ -55,6 +55,11 @@ class Summing:
             api_error_status=failure.status if failure and terminal.error else None,
             api_error_type=failure.kind.value if failure and terminal.error else None,
         )
+
+    def again(self, summary: RunSummary) -> RunSummary:
+        """The same run, with what was paid since."""
+        ledger = self.ledger
+        return evolve(summary, usage=ledger.usage, models=self.spent(), cost=ledger.cost)
 
     def not_run(self, run_id: str, refused: Refused, seconds: float) -> RunSummary:
         """The summary of a prompt that never became part of the history."""

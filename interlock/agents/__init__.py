@@ -2,27 +2,6 @@
 
 Read `errand` for what a child is given and hands back, `crew` for how they are counted, watched
 and ended, `nursery` for how one is made, `here` for how it runs. `definition`, `files` and
-`catalogue` are about the types there are; `tools` are what a model calls.
+`catalogue` are about the types there are; `tools` are what a model calls; `kept` and `disk` what
+is left on disk. Nothing is imported here: commands that only look at files need not load it all.
 """
-
-from interlock.agents.catalogue import Catalogue
-from interlock.agents.crew import Crew, Tree
-from interlock.agents.definition import AgentDefinition, BadDefinition, definition_of
-from interlock.agents.errand import Errand, Report, Seat, Spawner
-from interlock.agents.here import Here
-from interlock.agents.nursery import Nursery
-
-__all__ = [
-    "AgentDefinition",
-    "BadDefinition",
-    "Catalogue",
-    "Crew",
-    "Errand",
-    "Here",
-    "Nursery",
-    "Report",
-    "Seat",
-    "Spawner",
-    "Tree",
-    "definition_of",
-]

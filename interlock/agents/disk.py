@@ -1,40 +1,21 @@
 """What of a child is kept on disk beside its transcript: what it is, and what came of it.
 
 `agent-ID.meta.json` is written before it begins, `agent-ID.result.json` before anybody is told
-its result: so after a crash it is known of each child whether it had ended, and how.
+its result: so after a crash it is known of each child whether it had ended, and how. `kept`
+reads them.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import orjson
-from attrs import frozen
 
 from interlock.agents.errand import Errand, Report
 from interlock.agents.telling import told
 from interlock.home import AgentPaths
 from interlock.sessions.transcript import private_folder
 from phases.world.messages import encoded
-
-
-@frozen(kw_only=True)
-class Kept:
-    """One child as the disk knows it. `result` is None as long as it is not over."""
-
-    agent_id: str
-    agent_type: str
-    description: str
-    tool_use_id: str
-    parent_agent_id: str | None
-    background: bool
-    chain_id: str
-    transcript: Path
-    result: str | None = None
-    is_error: bool = False
 
 
 def begin(paths: AgentPaths, errand: Errand) -> None:
@@ -70,35 +51,6 @@ def end(paths: AgentPaths, errand: Errand, report: Report) -> None:
             "cacheCreationInputTokens": usage.cache_creation_input_tokens,
         },
     )
-
-
-def kept(folder: Path) -> Iterator[Kept]:
-    """The children of a session, oldest first; `folder` is where their transcripts are."""
-    metas = sorted(folder.glob("agent-*.meta.json"), key=lambda path: path.stat().st_mtime_ns)
-    for path in metas:
-        agent_id = path.name.removeprefix("agent-").removesuffix(".meta.json")
-        meta = _read(path)
-        result = _read(path.with_name(f"agent-{agent_id}.result.json"))
-        yield Kept(
-            agent_id=agent_id,
-            agent_type=str(meta.get("agentType", "")),
-            description=str(meta.get("description", "")),
-            tool_use_id=str(meta.get("toolUseId", "")),
-            parent_agent_id=meta.get("parentAgentId"),
-            background=meta.get("background") is True,
-            chain_id=str(meta.get("chainId", "")),
-            transcript=path.with_name(f"agent-{agent_id}.jsonl"),
-            result=result.get("result"),
-            is_error=result.get("error") is not None,
-        )
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        raw = orjson.loads(path.read_bytes())
-    except (OSError, orjson.JSONDecodeError):
-        return {}  # not there yet, or cut by a crash: then nothing is known
-    return raw if isinstance(raw, dict) else {}
 
 
 def _write(path: Path, raw: dict[str, Any]) -> None:
