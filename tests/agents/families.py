@@ -16,12 +16,12 @@ from interlock.scripted.replies import Answer
 Say = Callable[[SentRequest], Answer]
 
 
-def hand(prompt: str, *, kind: str | None = None, id: str | None = None, **more: Any) -> Any:
+def hand(prompt: str, *, kind: str | None = None, id_: str | None = None, **more: Any) -> Any:
     """A call that hands this prompt to an agent."""
     given: dict[str, Any] = {"description": f"do {prompt[:20]}", "prompt": prompt, **more}
     if kind is not None:
         given["subagent_type"] = kind
-    return tool_use("Agent", given) if id is None else tool_use("Agent", given, id=id)
+    return tool_use("Agent", given) if id_ is None else tool_use("Agent", given, id=id_)
 
 
 def first_words(request: SentRequest) -> str:
