@@ -1,4 +1,4 @@
-"""Agents in the background: started, looked at, stopped; told once, and ended with their parent."""
+"""Agents in the background: started, looked at, stopped; told once, ended with their parent."""
 
 from __future__ import annotations
 
