@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -31,7 +31,7 @@ def first_words(request: SentRequest) -> str:
     return [str(block["text"]) for block in blocks if "text" in block][-1]
 
 
-def by_prompt(scripts: dict[str, Sequence[Any]]) -> Say:
+def by_prompt(scripts: Mapping[str, Sequence[Any]]) -> Say:
     """Each conversation walks through the answers of the prompt that it began with."""
     left = {prompt: list(answers) for prompt, answers in scripts.items()}
 

@@ -53,7 +53,7 @@ def trees(draw: st.DrawFn) -> Child:
 
     def child(depth: int) -> Child:
         nonlocal left
-        below = []
+        below: list[Child] = []
         while depth < 3 and left > 0 and len(below) < 10 and (depth == 0 or draw(st.booleans())):
             left -= 1
             below.append(child(depth + 1))
