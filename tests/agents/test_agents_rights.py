@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from tests.agents.families import by_prompt, hand, of
 PLANNING = "in plan mode nothing may be changed yet"
 
 
-def write(name: str, room: Room, id_: str | None = None) -> dict[str, Any]:
+def write(name: str, room: Room, id_: str | None = None) -> Mapping[str, Any]:
     given = {"file_path": str(room.work / name), "content": "x"}
     return tool_use("Write", given) if id_ is None else tool_use("Write", given, id=id_)
 
