@@ -96,7 +96,7 @@ async def interlock(url: str, folder: Path) -> Marks:
     options = Options(cwd=folder, model=MODEL, include_partial_messages=True)
     settings = AgentSettings(home=folder / "home", limits=Limits(), api_key="none", base_url=url)
     async with open_agent(options, settings, asker=NobodyAsks()) as agent:
-        agent._built = {**agent._built, Wait.name: Wait()}
+        agent._worker.tools = {**agent._worker.tools, Wait.name: Wait()}
         summary = await agent.prompt(PROMPT, show)
     if not summary.ok or len(marks.begun) != CALLS:
         raise SystemExit(f"{len(marks.begun)} calls ran; {summary.reason}: {summary.error_text}")

@@ -1,7 +1,7 @@
 """A session: one transcript, one history, many prompts.
 
-It knows what outlives a prompt and hands each prompt its loop and its ports; how the parts are
-made is `assembly`'s affair, what happens in a prompt the table's.
+It knows what outlives a prompt and hands each prompt its loop; how the parts are made is
+`assembly`'s affair, how a run is made `running`'s, what happens in it the table's.
 """
 
 from __future__ import annotations
@@ -12,67 +12,42 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 
-import anyio
-from attrs import define, evolve, field
+from attrs import define, evolve
 
 from interlock import token_budget
 from interlock.admission import Admission
+from interlock.agents.crew import Crew
 from interlock.checkpoints import Checkpoints
 from interlock.context.autocompact import by_hand, fixed_part_warning
 from interlock.context.gauge import Fill, fill
-from interlock.cooldown import CoolDown
-from interlock.drive import Finished, Ports, drive
+from interlock.drive import Finished
 from interlock.errors import UsageError
 from interlock.home import SessionPaths
-from interlock.hooks import HookedStop, HookedTools, SessionHooks, Who, notified
-from interlock.inbox import (
-    Captions,
-    Inbox,
-    Prefetch,
-    PrefetchSource,
-    Priority,
-    Queued,
-    Waiting,
-)
-from interlock.interrupt import InterruptSignal
-from interlock.journal import CallJournal, Journal, opened_trace
-from interlock.ledger import Ledger
-from interlock.model import Mender
-from interlock.options import Options, PermissionMode
+from interlock.hooks import Who, notified
+from interlock.inbox import PrefetchSource, Priority, Queued, Waiting
+from interlock.options import PermissionMode
 from interlock.output_cap import output_cap_warning
 from interlock.permissions import Gate, UpdateKind
 from interlock.permissions import Update as Change
-from interlock.quiet import Quiet
-from interlock.recording import Recorder, Recorders, recorder_of
 from interlock.rewinding import Rewind, Rewound, carried_out
+from interlock.running import Bounds, Shared, Worker
 from interlock.session_state import Keeping
-from interlock.sessions import Transcript
-from interlock.settings import Settings
 from interlock.summary import ModelUse, RunSummary
 from interlock.summing import Summing
 from interlock.tally import Tally
-from interlock.tools import TodoList, Tool, ToolExecutor, ToolSession
-from interlock.tools.calls import Taken
-from interlock.window import Window, limits_for
-from interlock.world import NoCaptions, RandomIds, RealClock
 from phases.world.limits import Limits
-from phases.world.loop import (
-    NEVER_COMPACTED,
-    AutoCompactTracking,
-    Loop,
-    LoopState,
-    Run,
-    ToolUseContext,
-)
+from phases.world.loop import NEVER_COMPACTED, AutoCompactTracking, Loop, ToolUseContext
 from phases.world.messages import Message, Text, is_blank
-from phases.world.ports import Clock, ToolSummaries
 from phases.world.updates import Notice, Show, Update
 
-_log = Quiet("interlock.loop")
 _NO_TOOL = (
     "no tool is called {words}: such rules match nothing (--allowedTools and --disallowedTools "
     "take every word behind them; a prompt goes in front)"
 )
+
+
+def _nobody(update: Update) -> None:
+    """Nobody watches between two prompts."""
 
 
 @define(kw_only=True)
@@ -83,40 +58,41 @@ class Agent:
     model: str
     cwd: Path
     paths: SessionPaths
-    waiting: Waiting  # the queue itself: background tasks put their news into it
-    _options: Options
-    _settings: Settings
-    _ledger: Ledger
+    _shared: Shared
+    _worker: Worker  # the main agent
     _gate: Gate
-    _built: Mapping[str, Tool]
-    _todos: TodoList
-    _tool_session: ToolSession
-    _transcript: Transcript
-    _fixed_tokens: int
-    _cooldown: CoolDown
-    _window: Window
-    _hooks: SessionHooks
     _admission: Admission
+    _keeping: Keeping
+    _checkpoints: Checkpoints
+    _crew: Crew  # the main agent's children
+    idle_show: Show = _nobody  # told what background agents do between two prompts
     _prefetches: tuple[PrefetchSource, ...] = ()
     _strange_rules: tuple[str, ...] = ()  # words of the permission flags that name no tool
     _told_first: tuple[Update, ...] = ()  # with the first prompt
-    _interrupt: InterruptSignal
-    _keeping: Keeping
-    _checkpoints: Checkpoints
     _folder: Path | None = None  # that commands ran in before this process began
-    _mender: Mender = field(factory=Mender)
-    _ids: RandomIds = field(factory=RandomIds)
-    _clock: Clock = field(factory=RealClock)
     _messages: tuple[Message, ...] = ()
     _context: ToolUseContext | None = None
     _tracking: AutoCompactTracking = NEVER_COMPACTED
     _busy: bool = False
     _warned: bool = False
 
+    def __attrs_post_init__(self) -> None:
+        self._worker.results_kept = self._keep_soon
+
+    @property
+    def waiting(self) -> Waiting:
+        """The queue itself: background tasks put their news into it."""
+        return self._shared.waiting
+
     @property
     def tools(self) -> tuple[str, ...]:
         """The names of the tools on offer."""
-        return tuple(self._built)
+        return tuple(self._worker.tools)
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The names of the agent types."""
+        return tuple(self._crew.tree.catalogue.types)
 
     @property
     def permission_mode(self) -> PermissionMode:
@@ -125,7 +101,7 @@ class Agent:
     def set_permission_mode(self, mode: PermissionMode) -> None:
         """From the next call on; what hooks are told changes with it."""
         self._gate.apply(Change(kind=UpdateKind.SET_MODE, mode=mode))
-        self._hooks.permission_mode = mode.value
+        self._shared.hooks.permission_mode = mode.value
 
     @property
     def transcript_path(self) -> Path:
@@ -142,7 +118,7 @@ class Agent:
 
     def interrupt(self) -> None:
         """Stop the prompt under way: it ends in an `aborted_…` ending. Does nothing otherwise."""
-        self._interrupt.request()
+        self._worker.interrupt.request()
 
     def queue(self, text: str, priority: str = "next") -> Queued:
         """Say something while a prompt is under way (or before one): it is read between two
@@ -186,45 +162,42 @@ class Agent:
             self._busy = False
 
     async def _prompted(self, text: str | Queued, show: Show, typed: str | None) -> RunSummary:
-        run_id = self._ids.new()
+        shared, worker = self._shared, self._worker
+        run_id = shared.ids.new()
         began = monotonic()
-        self._interrupt.reset()
-        self._ledger.new_prompt()
+        worker.interrupt.reset()
+        worker.ledger.new_prompt()
         self._gate.begin_run()
-        counted = Tally(self._checkpoints.watching(show), self._cooldown)
+        counted = Tally(self._checkpoints.watching(show), shared.cooldown)
         self._warn(show)
-        self._transcript.show = self.waiting.show = self._window.autocompact.show = counted
-        self._todos.show = self._hooks.show = self._keeping.show = counted
+        worker.transcript.show = shared.waiting.show = shared.hooks.show = counted
+        self._keeping.show = counted
         words = text if isinstance(text, str) else text.text
         refused = await self._admission.refusal(words, Who(cwd=self._where))
         if refused is not None:
             return self._summing.not_run(run_id, refused, monotonic() - began)
-        inbox = self._inbox()
+        self._crew.tree.new_prompt(counted)
+        inbox = worker.inbox(self._prefetches)
         loop = self._loop((*self._admission.taken_notes(), *inbox.said(text)), typed)
         path = self.paths.trace(run_id)
-        with (
-            opened_trace(path, loop) as writer,
-            CallJournal(writer, path, self._clock, self._transcript) as calls,
-            self._recorder(path, loop, counted) as recorder,
-        ):
-            async with anyio.create_task_group() as tasks:
-                self._hooks.tasks = tasks
-                for prefetch in inbox.prefetches:
-                    prefetch.start(tasks, loop.state.messages[-1].text)
-                finished = await drive(
-                    loop,
-                    recorder.ports(self._ports(counted, tasks, inbox, calls.taken, recorder)),
-                    Journal(writer, recorder.clock(self._clock), self._transcript, counted).taken,
-                    self._go_on_with,
-                )
-                await self._hooks.settled()
-                tasks.cancel_scope.cancel()  # nothing outlives the loop that started it
-        inbox.completed()
+        try:
+            finished = await worker.run(loop, path, counted, inbox, self._go_on_with)
+        finally:
+            self._crew.tree.show = self.idle_show
         return self._summing.of(run_id, finished, counted, monotonic() - began)
 
-    def _recorder(self, path: Path, loop: Loop, show: Show) -> Recorders:
-        wanted = self._options.record or self._settings.record
-        return recorder_of(wanted, path, loop, self._transcript, self._interrupt, show)
+    async def settle(self, summary: RunSummary, show: Show) -> RunSummary:
+        """The session is over: end the agents that still run in the background, and tell of each.
+
+        Returns the summary of its last prompt with what they have cost until then. Closing the
+        session does the same without a word.
+        """
+        self._crew.tree.show = show
+        left = await self._crew.end()
+        self._crew.tree.show = _nobody
+        for line in left:
+            show(Notice("warning", line))
+        return self._summing.again(summary) if left else summary
 
     async def compact(self, show: Show, focus: str | None = None) -> str | None:
         """Summarise the conversation now, with an eye on `focus`; why it cannot be, or None.
@@ -235,23 +208,25 @@ class Agent:
             return await self._compacted(show, focus)
 
     async def _compacted(self, show: Show, focus: str | None) -> str | None:
-        self._interrupt.reset()
-        self._transcript.show = self._hooks.show = show
+        worker = self._worker
+        worker.interrupt.reset()
+        worker.transcript.show = self._shared.hooks.show = show
         loop, made = self._loop(()), None
-        mended = self._mender.mend(loop.state.messages, model=self.model)
-        with self._interrupt.scope():
-            made = await self._window.compact(loop, mended.messages, show, focus)
+        mended = worker.mender.mend(loop.state.messages, model=self.model)
+        with worker.interrupt.scope():
+            made = await worker.window.compact(loop, mended.messages, show, focus)
         if made is None or made.view is None:
             return "interrupted" if made is None else made.problem
-        await self._transcript.record(made.view)
+        await worker.transcript.record(made.view)
         self._messages, self._tracking = made.view, by_hand(self._tracking)
         return None
 
     async def rewind(self, planned: Rewind, show: Show) -> Rewound:
         """Go back as planned (see `rewinding`). Raises UsageError while a prompt is under way."""
         with self._alone():
-            self._transcript.show = show
-            done = await carried_out(planned, self._transcript, self._checkpoints, self._ids)
+            transcript = self._worker.transcript
+            transcript.show = show
+            done = await carried_out(planned, transcript, self._checkpoints, self._shared.ids)
             self._messages = done.messages
             if planned.turns_back:
                 self._tracking = NEVER_COMPACTED
@@ -269,7 +244,7 @@ class Agent:
 
     async def notify(self, kind: str, message: str) -> None:
         """Tell Notification hooks what a person should know of, as `idle_prompt`."""
-        await notified(self._hooks, kind, message)
+        await notified(self._shared.hooks, kind, message)
 
     def _warn(self, show: Show) -> None:
         if self.permission_mode is PermissionMode.BYPASS_PERMISSIONS and os.geteuid() == 0:
@@ -287,16 +262,20 @@ class Agent:
         if self._strange_rules:
             # No error: drivers pass the names of tools that only others have.
             show(Notice("warning", _NO_TOOL.format(words=", ".join(self._strange_rules))))
-        capped = output_cap_warning(self.model, self._settings)
+        capped = output_cap_warning(self.model, self._shared.settings)
         if capped is not None:
             show(Notice("warning", capped))
-        fixed = fixed_part_warning(self._fixed_tokens, self._limits)
+        fixed = fixed_part_warning(self._worker.fixed_tokens, self._limits)
         if fixed is not None:
             show(Notice("warning", fixed))
 
     @property
+    def _models(self) -> tuple[str, ...]:
+        return (self.model, *self._shared.options.fallback_models)
+
+    @property
     def _limits(self) -> Limits:
-        return limits_for((self.model, *self._options.fallback_models), self._settings)
+        return self._worker.limits(self._models)
 
     @property
     def _where(self) -> str:
@@ -307,9 +286,9 @@ class Agent:
     def _summing(self) -> Summing:
         return Summing(
             session_id=self.session_id,
-            ledger=self._ledger,
+            ledger=self._worker.ledger,
             gate=self._gate,
-            limits=self._settings.limits,
+            limits=self._shared.settings.limits,
         )
 
     def _go_on_with(self, finished: Finished) -> None:
@@ -319,101 +298,29 @@ class Agent:
         now, state = finished.loop.now, finished.loop.state
         tracking = now.tracking if now.view else state.auto_compact_tracking
         self._tracking = evolve(tracking, turns_since=tracking.turns_since + 1)
-        self._transcript.end_run()
         self.keep()
 
     def keep(self) -> None:
         """Write down what of the session is in no message."""
         self._keeping.save(self.model, self._tracking, at_once=True)
 
-    async def _record_results(self, results: tuple[Message, ...]) -> None:
-        await self._transcript.record_results(results)
+    def _keep_soon(self) -> None:
         self._keeping.save(self.model, self._tracking)
 
-    def _inbox(self) -> Inbox:
-        return Inbox(
-            queue=self.waiting,
-            reads=self._tool_session.reads,
-            ids=self._ids,
-            prefetches=tuple(Prefetch(source) for source in self._prefetches),
-        )
-
     def _loop(self, said: tuple[Message, ...], typed: str | None = None) -> Loop:
-        options, settings = self._options, self._settings
+        options = self._shared.options
         if typed is None:
             typed = said[-1].text if said else ""
-        models = self._cooldown.order((self.model, *options.fallback_models))
-        chain_id = self._ids.new()
-        context = ToolUseContext(
-            model=models[0],
-            permission_mode=self.permission_mode.value,
+        return self._worker.loop(
+            (*self._messages, *said),
+            models=self._models,
             cwd=self._where,
-            tools=self.tools,
-            chain_id=chain_id,
-            depth=0,
-            agent_id=None,
-        )
-        run = Run(
-            chain_id=chain_id,
-            depth=0,
-            models=models,
-            max_turns=options.max_turns,
-            budget_usd=options.max_budget_usd,
-            token_budget=token_budget.asked_for(typed) or options.token_budget,
-            output_cap=settings.output_cap,
-            fixed_tokens=self._fixed_tokens,
-            features=settings.features,
-            limits=self._limits,
-        )
-        state = LoopState.first((*self._messages, *said), context)
-        return Loop(run=run, state=evolve(state, auto_compact_tracking=self._tracking))
-
-    def _ports(
-        self,
-        show: Show,
-        tasks: anyio.abc.TaskGroup,
-        inbox: Inbox,
-        call_taken: Taken,
-        recorder: Recorder,
-    ) -> Ports:
-        executor = ToolExecutor(
-            tools=self._built,
-            permissions=self._gate,
-            interrupt=self._interrupt,
-            show=show,
-            limits=self._limits,
-            tasks=tasks,
-            ids=self._ids,
-            record=recorder.results(self._record_results),
-            session=self._tool_session,
-            taken=call_taken,
-            hooks=HookedTools(self._hooks),
-        )
-        return Ports(
-            model=self._ledger,
-            executor=executor,
-            history=self._transcript,
-            interrupt=self._interrupt,
-            clock=self._clock,
-            ids=self._ids,
-            mender=self._mender,
-            pipeline=self._window.pipeline,
-            collapse=self._window.collapse,
-            summariser=self._window.summariser,
-            show=show,
-            summaries=self._captions(show, tasks),
-            attachments=inbox,
-            stop_hooks=HookedStop(self._hooks),
-        )
-
-    def _captions(self, show: Show, tasks: anyio.abc.TaskGroup) -> ToolSummaries:
-        if self._settings.small_model is None:
-            return NoCaptions()
-        return Captions(
-            model=self._ledger,
-            name=self._settings.small_model,
-            ids=self._ids,
-            interrupt=self._interrupt,
-            show=show,
-            tasks=tasks,
+            mode=self.permission_mode.value,
+            chain_id=self._shared.ids.new(),
+            bounds=Bounds(
+                max_turns=options.max_turns,
+                budget_usd=options.max_budget_usd,
+                token_budget=token_budget.asked_for(typed) or options.token_budget,
+            ),
+            tracking=self._tracking,
         )

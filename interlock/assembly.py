@@ -5,7 +5,6 @@ Services are strangers to one another and meet here.
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -13,15 +12,17 @@ from pathlib import Path
 import anyio
 from attrs import evolve, frozen
 
-from interlock import confined, memory
+from interlock import confined
 from interlock.admission import Admission
 from interlock.agent import Agent
+from interlock.agents.catalogue import Catalogue
+from interlock.agents.crew import Crew, Tree
+from interlock.agents.here import Here
+from interlock.agents.nursery import Nursery
 from interlock.captioner import captioner
 from interlock.checkpoints import Checkpoints
-from interlock.context.inject import PROJECT, user_context
-from interlock.context.microcompact import context_edits
 from interlock.cooldown import CoolDown
-from interlock.errors import UsageError
+from interlock.front import adapter_of, front_of
 from interlock.home import SessionPaths
 from interlock.hooks import (
     Hook,
@@ -35,18 +36,18 @@ from interlock.hooks import (
     session_ended,
 )
 from interlock.inbox import Mail, PrefetchSource, Waiting
+from interlock.insisting import insist_on_prices, insist_on_what_it_needs
 from interlock.interrupt import InterruptSignal
 from interlock.kept import OpenTodos
 from interlock.ledger import Ledger
-from interlock.model import AnthropicModel, preload
-from interlock.model.prices import facts
+from interlock.model import preload
 from interlock.offered import Workshop
 from interlock.options import Options
 from interlock.permissions import Asker, Gate, NobodyAsks
 from interlock.permissions.explain import judge_of
 from interlock.planning import Planning
-from interlock.prompt import environment_block, system_blocks
 from interlock.resuming import Begun, begun
+from interlock.running import Shared, Worker
 from interlock.sandbox import Sandbox, opened, without
 from interlock.session_state import Keeping
 from interlock.settings import Settings
@@ -64,9 +65,7 @@ from interlock.tools import (
 from interlock.tools.bash import Bash
 from interlock.window import Window
 from interlock.world import RandomIds, RealClock
-from phases.world.messages import Json, encoded
 from phases.world.ports import Clock
-from phases.world.size import BYTES_PER_TOKEN
 from phases.world.updates import Notice
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
@@ -95,7 +94,7 @@ async def open_agent(
     Raises UsageError, with one line that says how to mend it, for what cannot work.
     """
     cwd = options.cwd.resolve()
-    _insist_on_what_it_needs(settings, cwd)
+    insist_on_what_it_needs(settings, cwd)
     preload()  # the SDK is slow to import: beside git's answers it costs nothing
     ids, clock = RandomIds(), clock or RealClock()
     async with AsyncExitStack() as stack:
@@ -103,11 +102,13 @@ async def open_agent(
         transcript, paths, options = start.transcript, start.paths, start.options
         stack.push_async_callback(transcript.aclose)
         model = options.model or settings.model or DEFAULT_MODEL
-        _insist_on_prices(options, settings, model)
+        insist_on_prices(options, settings, model)
         guards = _guards(start, cwd, model, ids, asker, registered(hooks))
         gate, hooked = guards.gate, guards.hooks
         box, warning = await _sandbox(options, settings, paths, cwd, gate, stack)
         waiting, todos = Waiting(ids), TodoList()
+        tree = Tree(catalogue=Catalogue.of(options.agents), limits=settings.limits, paths=paths)
+        crew = Crew(tree=tree)
         workshop = Workshop(
             options=options,
             settings=settings,
@@ -117,21 +118,28 @@ async def open_agent(
             plan=Planning(gate, alone=isinstance(asker, NobodyAsks)),
             person=person,
             sandbox=box,
+            crew=crew,
         )
         offered = workshop.tools(tools)
         for tool in offered.values():
             stack.callback(tool.close)
-        front = await _front(options, settings, cwd, offered)
-        adapter = _adapter(options, settings, front, clock)
+        front = await front_of(options, settings, cwd, offered)
+        adapter = adapter_of(options, settings, front, clock)
         helpers = {"summary": captioner(settings, clock)} if settings.small_model else {}
         for model_client in (adapter, *helpers.values()):
             stack.push_async_callback(model_client.aclose)
         stack.push_async_callback(hooked.aclose)
         stack.push_async_callback(_end, guards.admission)
+        slots = anyio.Semaphore(settings.limits.max_concurrent_requests)
         checkpoints = Checkpoints.of(paths.folder, on=settings.file_checkpointing)
-        reads, paid = FileReads(), SpendingFile(paths.costs).add
-        settled = Settled(adapter, transcript)
-        ledger = Ledger(settled, helpers=helpers, accounts=dict(start.spent), paid=paid)
+        reads = FileReads()
+        ledger = Ledger(
+            Settled(adapter, transcript),
+            slot=slots,
+            helpers=helpers,
+            accounts=dict(start.spent),
+            paid=SpendingFile(paths.costs).add,
+        )
         keeping = _keeping(start, gate, todos, reads, offered)
         problem = keeping.take_up(start.state)
         todos.recall(start.messages)
@@ -146,39 +154,64 @@ async def open_agent(
             keepsakes=(OpenTodos(todos),),
             hooks=hooked,
         )
+        shared = Shared(
+            options=options,
+            settings=settings,
+            hooks=hooked,
+            waiting=waiting,
+            cooldown=CoolDown(settings.limits.fallback_cooldown_s, clock),
+            ids=ids,
+            clock=clock,
+        )
+        worker = Worker(
+            shared=shared,
+            ledger=ledger,
+            gate=gate,
+            tools=offered,
+            transcript=transcript,
+            window=window,
+            tool_session=ToolSession(
+                root=cwd, spill=paths.tool_results, reads=reads, keep=checkpoints.before_change
+            ),
+            todos=todos,
+            interrupt=guards.interrupt,
+            front=front,
+        )
         agent = Agent(
             session_id=paths.session_id,
             model=model,
             cwd=cwd,
             paths=paths,
-            waiting=waiting,
-            options=options,
-            settings=settings,
-            ledger=ledger,
+            shared=shared,
+            worker=worker,
             gate=gate,
-            hooks=hooked,
             admission=guards.admission,
-            interrupt=guards.interrupt,
-            built=offered,
-            todos=todos,
+            keeping=keeping,
             checkpoints=checkpoints,
-            tool_session=ToolSession(
-                root=cwd, spill=paths.tool_results, reads=reads, keep=checkpoints.before_change
-            ),
-            transcript=transcript,
-            fixed_tokens=front.tokens,
-            cooldown=CoolDown(settings.limits.fallback_cooldown_s, clock),
-            window=window,
+            crew=crew,
             prefetches=tuple(prefetches),
             strange_rules=gate.judge.rules.strangers((*names(), *offered)),
             told_first=(*_told_of(box, gate.judge.confined, warning, problem), *start.told),
-            clock=clock,
-            keeping=keeping,
             messages=start.messages,
             tracking=start.state.tracking,
             folder=start.folder(),
         )
         stack.callback(agent.keep)
+        for note in start.notes:
+            workshop.mail.notify(note)
+        crew.parent = worker
+        tree.spawners[None] = Here(
+            nursery=Nursery(
+                paths=paths,
+                root=cwd,
+                front=front,
+                adapter=adapter,
+                workshop=workshop,
+                own_tools=tools,
+                tree=tree,
+            )
+        )
+        await stack.enter_async_context(crew)
         yield agent
 
 
@@ -271,36 +304,6 @@ def _told_of(box: Sandbox | None, confines: bool, *warnings: str | None) -> tupl
     return tuple(notices)
 
 
-@frozen(kw_only=True)
-class _Front:
-    """What stands before the conversation in every request."""
-
-    system: tuple[str, ...]
-    specs: tuple[Mapping[str, Json], ...]  # of the tools
-    notes: str | None
-    notes_name: str  # for a person
-
-    @property
-    def tokens(self) -> int:
-        """How large it is, estimated."""
-        texts = (*self.system, self.notes or "")
-        size = sum(len(text.encode()) for text in texts) + len(encoded(self.specs))
-        return round(size / BYTES_PER_TOKEN)
-
-
-async def _front(
-    options: Options, settings: Settings, cwd: Path, offered: Mapping[str, Tool]
-) -> _Front:
-    notes = memory.found(cwd, settings.home)
-    files = ", ".join(str(note.path) for note in notes)
-    return _Front(
-        system=system_blocks(options, await environment_block(cwd, now=time.time())),
-        specs=tuple(tool.wire() for tool in offered.values()),
-        notes=user_context({PROJECT: memory.told(notes)}),
-        notes_name=f"the notes of {files}",
-    )
-
-
 def _told(asker: Asker, hooks: SessionHooks) -> Asker:
     """Hooks hear of it when a person is about to be asked; where there is nobody, nothing is."""
     return asker if isinstance(asker, NobodyAsks) else NotifyingAsker(asker, hooks)
@@ -311,54 +314,3 @@ async def _end(admission: Admission) -> None:
     if admission.begun:
         with anyio.CancelScope(shield=True):
             await session_ended(admission.hooks, admission.end_reason)
-
-
-def _adapter(options: Options, settings: Settings, front: _Front, clock: Clock) -> AnthropicModel:
-    return AnthropicModel(
-        base_url=settings.base_url,
-        api_key=settings.api_key,
-        auth_token=settings.auth_token,
-        system=front.system,
-        tools=front.specs,
-        limits=settings.limits,
-        thinking_budget=settings.max_thinking_tokens or None,
-        raw_events=options.include_partial_messages,
-        context_management=_edits(settings, front.specs),
-        user_context=front.notes,
-        context_name=front.notes_name,
-        clock=clock,
-    )
-
-
-def _edits(settings: Settings, specs: tuple[Mapping[str, Json], ...]) -> Mapping[str, Json] | None:
-    if not settings.features.context_editing:
-        return None
-    return context_edits(settings.limits, [spec["name"] for spec in specs])
-
-
-def _insist_on_what_it_needs(settings: Settings, cwd: Path) -> None:
-    """Raise UsageError for what no session could do without."""
-    if not cwd.is_dir():
-        raise UsageError(f"no such folder: {cwd} (--cwd)")
-    _insist_on_a_key(settings)
-
-
-def _insist_on_a_key(settings: Settings) -> None:
-    """Raise UsageError where there are no credentials."""
-    if settings.api_key is None and settings.auth_token is None:
-        raise UsageError(
-            "no API key: set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN); a local server takes "
-            "any value"
-        )
-
-
-def _insist_on_prices(options: Options, settings: Settings, model: str) -> None:
-    """Raise UsageError where a budget in money could not be kept."""
-    if options.max_budget_usd is None:
-        return
-    small = () if settings.small_model is None else (settings.small_model,)
-    for name in (model, *options.fallback_models, *small):
-        if facts(name) is None:
-            raise UsageError(
-                f"--max-budget-usd cannot be kept: no price is known for the model {name}"
-            )

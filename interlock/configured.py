@@ -12,7 +12,9 @@ from pathlib import Path
 import attrs
 from attrs import frozen
 
+from interlock.agents import files as agent_files
 from interlock.configuration import MANAGED_FOLDERS, Configuration, Flags, StandingRule, load
+from interlock.configuration.origin import Source
 from interlock.errors import ConfigurationError, SettingsError
 from interlock.home import home_of
 from interlock.hooks import Hook, idle
@@ -55,7 +57,13 @@ def configured(
     sandbox, unheard = _sandbox(found, problems)
     if problems:
         raise ConfigurationError(problems)
-    warnings = (*found.warnings, *never_run, *_strange(found), *unheard)
+    agents = agent_files.found(
+        cwd,
+        home_of(environ),
+        user=Source.USER in flags.sources,
+        project=Source.PROJECT in flags.sources,
+    )
+    warnings = (*found.warnings, *agents.warnings, *never_run, *_strange(found), *unheard)
     found = attrs.evolve(found, warnings=warnings)
     rules = (counted for rule in found.permissions for counted in _counted(rule, cwd))
     settings = settings_of(found)
@@ -79,6 +87,7 @@ def configured(
                 **options.environment,
             },
             hooks=(*hooks, *options.hooks),
+            agents=(*agents.types.values(), *options.agents),
             sandbox=sandbox,
         ),
         settings=settings,

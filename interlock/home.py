@@ -79,6 +79,50 @@ class SessionPaths:
     def tool_results(self) -> Path:
         return self.folder / "tool-results"
 
+    @property
+    def agents(self) -> Path:
+        """The transcripts of the session's sub-agents."""
+        return self.folder / "subagents"
+
+    def agent(self, agent_id: str) -> AgentPaths:
+        return AgentPaths(self, agent_id)
+
+
+@frozen
+class AgentPaths:
+    """Where one sub-agent keeps its files. Nothing is created here."""
+
+    session: SessionPaths
+    agent_id: str
+
+    @property
+    def transcript(self) -> Path:
+        return self.session.agents / f"agent-{self.agent_id}.jsonl"
+
+    @property
+    def meta(self) -> Path:
+        """What it is, and who started it."""
+        return self.session.agents / f"agent-{self.agent_id}.meta.json"
+
+    @property
+    def result(self) -> Path:
+        """What came of it; there once it is over."""
+        return self.session.agents / f"agent-{self.agent_id}.result.json"
+
+    @property
+    def trace(self) -> Path:
+        # Apart from the session's own runs: the newest of those is the one that `last` means.
+        return self.session.runs / "agents" / f"{self.agent_id}.trace.jsonl"
+
+    @property
+    def folder(self) -> Path:
+        return self.session.folder / "agents" / self.agent_id
+
+    @property
+    def tool_results(self) -> Path:
+        # Below the session's, which the model may read.
+        return self.session.tool_results / self.agent_id
+
 
 def _hash(text: str) -> str:
     # The 32-bit string hash of JavaScript programs, in base 36: the same folder as theirs.

@@ -17,6 +17,7 @@ class InterruptSignal:
     def __init__(self) -> None:
         self._requested = False
         self._scopes: set[anyio.CancelScope] = set()
+        self._parts: set[InterruptSignal] = set()
 
     @property
     def requested(self) -> bool:
@@ -26,6 +27,8 @@ class InterruptSignal:
         self._requested = True
         for scope in self._scopes:
             scope.cancel()
+        for part in tuple(self._parts):
+            part.request()
 
     def reset(self) -> None:
         """Forget it: a new prompt begins."""
@@ -41,3 +44,15 @@ class InterruptSignal:
                 yield scope
             finally:
                 self._scopes.discard(scope)
+
+    @contextmanager
+    def part(self) -> Iterator[InterruptSignal]:
+        """A signal for a part of the work: set with this one, and by itself without it."""
+        own = InterruptSignal()
+        self._parts.add(own)
+        if self._requested:
+            own.request()
+        try:
+            yield own
+        finally:
+            self._parts.discard(own)

@@ -6,8 +6,8 @@ model for the bill. Failed attempts and helper calls pass here too, so nothing i
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing, contextmanager, nullcontext
 from time import monotonic
 from uuid import uuid4
 
@@ -45,15 +45,32 @@ def _nowhere(payment: Payment) -> None:
     """Nobody keeps it."""
 
 
-@define
+@define(eq=False)
+class Aside:
+    """What all others have spent since the last look. A budget is one for the whole tree, so
+    each run is told of what it did not spend itself."""
+
+    of: Ledger
+    spent: Account = field(factory=Account)
+
+    def taken(self) -> Account:
+        spent, self.spent = self.spent, Account()
+        return spent
+
+
+@define(eq=False)
 class Ledger:
     """Implements the Model port; `accounts` are the session's, `usage` is this prompt's.
 
-    `helpers` answer requests of their purpose in place of `model`, on the same books. `paid` is
-    told at once of what a request costs: when its answer begins, and when it ends.
+    `helpers` answer requests of their purpose in place of `model`, on the same books. A child's
+    ledger has its parent's `above`: what it pays stands in both. `slot` is held while a request
+    is under way, and only then: who waits for a child holds none, so none waits in vain. `paid`
+    of the root is told at once of what a request costs: when its answer begins, and when it ends.
     """
 
     model: Model
+    above: Ledger | None = None
+    slot: AbstractAsyncContextManager[object] = field(factory=nullcontext)
     seconds: Callable[[], float] = monotonic
     helpers: Mapping[str, Model] = field(factory=dict)
     accounts: dict[str, Account] = field(factory=dict)
@@ -61,7 +78,7 @@ class Ledger:
     usage: Usage = field(factory=Usage)
     api_seconds: float = 0.0
     last_failure: Failure | None = None
-    booked: Callable[[], object] = lambda: None
+    aside: list[Aside] = field(factory=list)  # of the root: who is told what others spend
 
     def new_prompt(self) -> None:
         self.usage, self.api_seconds, self.last_failure = Usage(), 0.0, None
@@ -74,6 +91,11 @@ class Ledger:
         return sum(known) if len(known) == len(costs) else None
 
     async def ask(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
+        async with self.slot, aclosing(self._asked(request)) as events:
+            async for event in events:
+                yield event
+
+    async def _asked(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
         began = self.seconds()
         id_ = uuid4().hex
         counted: Begun | None = None  # not booked yet: most answers go on to say it better
@@ -91,7 +113,7 @@ class Ledger:
         finally:
             if counted is not None and counted.usage != Usage():  # cut off: the prompt was read
                 self._pay(id_, request, counted.usage, counted.cost)
-            self.api_seconds += self.seconds() - began
+            self._waited(self.seconds() - began)
 
     def _book(
         self, id_: str, request: Request, event: Replied | Failed, counted: Begun | None
@@ -102,21 +124,52 @@ class Ledger:
         if failure is None or event.usage != Usage():  # else refused before anything was counted
             self._pay(id_, request, event.usage, event.cost)
         elif counted is not None:  # what was expected is taken back
-            self._tell(id_, request.model, Usage(), 0.0, self.cost)
+            self._tell(id_, request.model, Usage(), 0.0, self.root.cost)
 
     def _pay(self, id_: str, request: Request, usage: Usage, cost: float | None) -> None:
-        self.usage += usage
-        self.accounts.setdefault(request.model, Account()).book(usage, cost)
-        self._tell(id_, request.model, usage, cost, self.cost)
+        for ledger in self._line():
+            ledger.usage += usage
+            ledger.accounts.setdefault(request.model, Account()).book(usage, cost)
+        for one in self.root.aside:
+            if one.of is not self:
+                one.spent.book(usage, cost)
+        self._tell(id_, request.model, usage, cost, self.root.cost)
 
     def _expect(self, id_: str, model: str, begun: Begun) -> None:
         """It is in no account yet, but a kill would leave nobody who could book it."""
         if begun.usage != Usage():
-            known, more = self.cost, begun.cost
+            known, more = self.root.cost, begun.cost
             total = None if known is None or more is None else known + more
             self._tell(id_, model, begun.usage, more, total)
 
     def _tell(
         self, id_: str, model: str, usage: Usage, cost: float | None, total: float | None
     ) -> None:
-        self.paid(Payment(request=id_, model=model, usage=usage, cost=cost, total=total))
+        payment = Payment(request=id_, model=model, usage=usage, cost=cost, total=total)
+        self.root.paid(payment)
+
+    def _waited(self, seconds: float) -> None:
+        for ledger in self._line():
+            ledger.api_seconds += seconds
+
+    def _line(self) -> Iterator[Ledger]:
+        """This one and all above it."""
+        ledger: Ledger | None = self
+        while ledger is not None:
+            yield ledger
+            ledger = ledger.above
+
+    @property
+    def root(self) -> Ledger:
+        *_, root = self._line()
+        return root
+
+    @contextmanager
+    def beside(self) -> Iterator[Aside]:
+        """Hear, for as long as a run lasts, what the other agents of the session spend."""
+        one = Aside(self)
+        self.root.aside.append(one)
+        try:
+            yield one
+        finally:
+            self.root.aside.remove(one)

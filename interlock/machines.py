@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fsm import Machine
+from interlock.agents.lifecycle import BACKGROUND_AGENT
 from interlock.inbox.lifecycle import QUEUED_MESSAGE
 from interlock.table import LOOP
 from interlock.tools.background_lifecycle import BACKGROUND_COMMAND
@@ -16,4 +17,5 @@ MACHINES: Mapping[str, Machine[Any]] = {
     "tool_call": TOOL_CALL,
     "queued_message": QUEUED_MESSAGE,
     "background_command": BACKGROUND_COMMAND,
+    "background_agent": BACKGROUND_AGENT,
 }

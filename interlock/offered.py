@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
+from interlock.agents.crew import Crew
+from interlock.agents.tools import tools_of
 from interlock.errors import UsageError
 from interlock.inbox import Mail
 from interlock.options import Options
@@ -39,29 +41,36 @@ class Workshop:
     mail: Mail  # what may arrive for the agent that uses them
     clock: Clock
     todos: TodoList
-    plan: PlanMode
+    plan: PlanMode | None
     person: Person | None
     sandbox: Sandbox | None
+    crew: Crew | None = None  # the children of the agent that uses them; None: it can have none
 
     def tools(self, own: Sequence[Tool]) -> dict[str, Tool]:
         """The tools on offer, `own` beside the built-in ones.
 
         Raises UsageError for a name that no tool has, or that two have.
         """
-        web = WebSettings(network=Network(allowed=self.settings.web_allow))
         try:
-            built = built_in(
-                self._shell(),
-                # The end of a background command may arrive: there is something to sleep for.
-                sleep=Sleep(self.mail, self.clock),
-                web=web,
-                todos=self.todos,
-                plan=self.plan,
-                person=self.person,
-            )
-            return chosen(with_own(built, own), self.options.tools)
+            return chosen(self.all(own), self.options.tools)
         except UnknownTool as error:
             raise UsageError(f"{error} (--tools)") from error
+
+    def all(self, own: Sequence[Tool]) -> dict[str, Tool]:
+        """All tools there are. Raises UsageError for a name that two have."""
+        built = built_in(
+            self._shell(),
+            # The end of a background command may arrive: there is something to sleep for.
+            sleep=Sleep(self.mail, self.clock),
+            web=WebSettings(network=Network(allowed=self.settings.web_allow)),
+            todos=self.todos,
+            plan=self.plan,
+            person=self.person,
+        )
+        if self.crew is not None:
+            built |= tools_of(self.crew, built)
+        try:
+            return with_own(built, own)
         except NameTaken as error:
             raise UsageError(str(error)) from error
 

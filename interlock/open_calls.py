@@ -6,7 +6,7 @@ of the run (`call_records`); made-up results say so, and are written once. Nothi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from attrs import frozen
@@ -56,9 +56,14 @@ class Closed:
     result: Message
 
 
-def closed(history: Sequence[Message], *runs: Path) -> tuple[Closed, ...]:
+def closed(
+    history: Sequence[Message], *runs: Path, known: Mapping[str, ToolResult] | None = None
+) -> tuple[Closed, ...]:
     """Results for the open calls of the last reply, in order. `runs` hold the runs' traces: the
     session's own, then those of the sessions that it branched from.
+
+
+    `known` are results that others have kept, by the id of the call: sub-agents' reports.
 
     Where something was said after it, the calls are not at the end any more: the history is
     then mended before it is sent, as that of any other program.
@@ -76,16 +81,22 @@ def closed(history: Sequence[Message], *runs: Path) -> tuple[Closed, ...]:
     left = [call for call in reply.calls if call.id not in answered]
     if not left:
         return ()
-    known = _Known.of_any(runs, reply)
-    return tuple(Closed(call, _result(reply, call, known.words(call))) for call in left)
+    told, kept = _Known.of_any(runs, reply), known or {}
+    return tuple(
+        Closed(call, _result(reply, call, kept.get(call.id) or _made(call, told.words(call))))
+        for call in left
+    )
 
 
 def _goes_on(message: Message) -> bool:
     return message.role == "assistant" or message.kind in (Kind.PROMPT, Kind.SUMMARY)
 
 
-def _result(reply: Message, call: ToolUse, words: str) -> Message:
-    block = ToolResult(call.id, (Text(words),), is_error=True)
+def _made(call: ToolUse, words: str) -> ToolResult:
+    return ToolResult(call.id, (Text(words),), is_error=True)
+
+
+def _result(reply: Message, call: ToolUse, block: ToolResult) -> Message:
     # The same for the same call: made twice, it would still be one message.
     id_ = derived_id(reply.id, f"{call.id} was open")
     return Message(id=id_, role="user", kind=Kind.RESULT, content=(block,), source=reply.id)

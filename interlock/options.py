@@ -12,6 +12,7 @@ from attrs import field, frozen
 from interlock.sandbox.policy import Mode, SandboxSettings
 
 if TYPE_CHECKING:  # the other way round it imports these
+    from interlock.agents.definition import AgentDefinition
     from interlock.hooks.hook import Hook
 
 
@@ -74,5 +75,6 @@ class Options:
     include_partial_messages: bool = False
     record: bool = False  # each run, so that it can be run again to the byte
     hooks: tuple[Hook, ...] = ()  # of settings files (interlock.hooks.parse)
+    agents: tuple[AgentDefinition, ...] = ()  # types beside the built-in ones; the last counts
     sandbox_mode: Mode | None = None  # None: as `sandbox` says
     sandbox: SandboxSettings = field(factory=SandboxSettings)

@@ -14,6 +14,7 @@ from pathlib import Path
 from attrs import evolve, field, frozen
 
 from interlock import spending
+from interlock.agents.taking_up import results_of, untold
 from interlock.checkpoints import carry_over
 from interlock.errors import UsageError
 from interlock.home import SessionPaths
@@ -51,6 +52,7 @@ class Begun:
     state: SessionState = field(factory=SessionState)
     spent: Mapping[str, Account] = field(factory=dict)  # what it has cost so far
     told: tuple[Update, ...] = ()  # with the first prompt
+    notes: tuple[str, ...] = ()  # for the model, of agents that ran in the background
 
     @property
     def resumed(self) -> bool:
@@ -98,7 +100,8 @@ async def _resumed(
     try:
         # A branch ends with that message already, and some copies have ids of their own.
         reading = transcript.take_up(None if resume.fork else resume.at)
-        made = closed(reading.messages, source.runs, *_runs_before(source, cwd))
+        cap, runs = settings.limits.tool_output_cap, (source.runs, *_runs_before(source, cwd))
+        made = closed(reading.messages, *runs, known=results_of(source, cap))
         results = tuple(each.result for each in made)
         messages = (*reading.messages, *results)
         await transcript.record(messages)
@@ -117,6 +120,7 @@ async def _resumed(
         state=state,
         spent=spent.accounts,
         told=(*told, *_told(seen, made, messages, found.title, resume.at)),
+        notes=() if resume.fork else untold(source, messages, cap),
     )
 
 

@@ -41,6 +41,8 @@ class Settings:
     base_url: str | None = None
     model: str | None = None
     small_model: str | None = None  # for captions of tools; None: there are none
+    families: Mapping[str, str] = attrs.field(factory=dict)  # the model meant by `sonnet`, say
+    subagent_model: str | None = None  # for all sub-agents, whatever their type says
     output_cap: int | None = None  # tokens
     max_thinking_tokens: int | None = None  # 0: thinking is off
     bash_default_timeout_s: float = 120.0
@@ -69,6 +71,8 @@ class Settings:
             base_url=read.url("ANTHROPIC_BASE_URL"),
             model=read.text("ANTHROPIC_MODEL"),
             small_model=_small_model(read),
+            families=_families(read),
+            subagent_model=read.text("CLAUDE_CODE_SUBAGENT_MODEL"),
             output_cap=read.whole("CLAUDE_CODE_MAX_OUTPUT_TOKENS", least=1),
             max_thinking_tokens=read.whole("MAX_THINKING_TOKENS", least=0),
             bash_default_timeout_s=default_s,
@@ -92,6 +96,15 @@ def _small_model(read: _Reader) -> str | None:
 def _checkpointing(read: _Reader) -> bool:
     on, off = (read.switch(name) for name in CHECKPOINTING)
     return not off if on is None else on
+
+
+def _families(read: _Reader) -> dict[str, str]:
+    """The models that short names stand for."""
+    names = {
+        family: read.text(f"ANTHROPIC_DEFAULT_{family.upper()}_MODEL")
+        for family in ("fable", "opus", "sonnet", "haiku")
+    }
+    return {family: name for family, name in names.items() if name is not None}
 
 
 def env_names(limit: attrs.Attribute[Any]) -> tuple[str, ...]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from interlock.admission import Refused
 from interlock.closing import NOT_RECORDED
 from interlock.drive import Finished
 from interlock.ledger import Account, Ledger
 from interlock.model.prices import facts
-from interlock.permissions import Gate
+from interlock.permissions import ChildGate, Gate
 from interlock.summary import ModelUse, RunSummary
 from interlock.tally import Tally
 from phases.world.limits import Limits
@@ -24,7 +24,7 @@ class Summing:
 
     session_id: str
     ledger: Ledger
-    gate: Gate
+    gate: Gate | ChildGate
     limits: Limits
 
     def spent(self) -> Mapping[str, ModelUse]:
@@ -58,6 +58,11 @@ class Summing:
             api_error_status=failure.status if failure and terminal.error else None,
             api_error_type=failure.kind.value if failure and terminal.error else None,
         )
+
+    def again(self, summary: RunSummary) -> RunSummary:
+        """The same run, with what was paid since."""
+        ledger = self.ledger
+        return evolve(summary, usage=ledger.usage, models=self.spent(), cost=ledger.cost)
 
     def not_run(self, run_id: str, refused: Refused, seconds: float) -> RunSummary:
         """The summary of a prompt that never became part of the history."""

@@ -18,7 +18,7 @@ from interlock.context.pipeline import ContextPipeline
 from interlock.context.result_budget import ResultBudget
 from interlock.context.snip import Snip
 from interlock.context.summary import ModelSummariser
-from interlock.home import SessionPaths
+from interlock.home import AgentPaths, SessionPaths
 from interlock.hooks import HookedSummariser, SessionHooks, Who, session_started
 from interlock.model.prices import facts
 from interlock.settings import Settings
@@ -74,7 +74,7 @@ class Window:
         *,
         model: Model,
         count: Count | None,
-        paths: SessionPaths,
+        paths: SessionPaths | AgentPaths,
         recent_files: Callable[[], Sequence[Path]],
         settings: Settings,
         clock: Clock,

@@ -32,6 +32,7 @@ commands:
   check                    prove the laws of the loop, print its bounds
   rewind [SESSION]         go back to before a prompt: conversation, files or both
   sessions [tree|show|…]   the sessions of this folder: list, branches, rename, delete
+  agents                   the agent types there are, and where each comes from
   permissions explain CALL whether a call like 'Bash(git push)' would run, and why
   config show [--origin]   every setting in force, where it comes from, and why
   config check             whether all settings files can be used
@@ -97,6 +98,7 @@ def run_parser() -> Parser:
     )
     add("--add-dir", nargs="+", action="extend", metavar="DIR", help="work in these folders too")
     add("--sandbox", choices=SANDBOX, help="keep commands in the working folder; default: off")
+    add("--agents", metavar="JSON|@FILE", help="agent types: {name: {description, prompt, ...}}")
     add("--cwd", metavar="DIR", help="the working folder; default: where it is started")
     add("-c", "--continue", action="store_true", help="go on with the newest session here")
     add("-r", "--resume", nargs="?", const="", metavar="ID|TITLE", help="go on with this session")

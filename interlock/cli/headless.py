@@ -17,6 +17,7 @@ from typing import Protocol
 
 from attrs import frozen
 
+from interlock.agents.files import from_json
 from interlock.cli import stdin
 from interlock.cli.choosing import person_or_nobody
 from interlock.cli.flags import words_of
@@ -48,6 +49,7 @@ class Agent(Session, Protocol):
     def transcript_path(self) -> Path: ...
     def interrupt(self) -> None: ...
     async def prompt(self, text: str, show: Show, *, typed: str | None = None) -> RunSummary: ...
+    async def settle(self, summary: RunSummary, show: Show) -> RunSummary: ...
 
 
 class Opener(Protocol):
@@ -136,6 +138,7 @@ def options_of(asked: argparse.Namespace) -> Options:
         permission_mode=PermissionMode(asked.permission_mode or PermissionMode.DEFAULT),
         directories=tuple(_folder(each, "--add-dir") for each in asked.add_dir or ()),
         sandbox_mode=Mode(asked.sandbox) if asked.sandbox else None,
+        agents=from_json(asked.agents) if asked.agents else (),
         session_id=asked.session_id,
         resume=resume_of(asked),
         include_partial_messages=asked.include_partial_messages,
@@ -221,6 +224,7 @@ async def _session(job: Job, opener: Opener, output: Output, signals: Signals) -
         renderer = renderer_of(job, agent, output)
         renderer.begin()
         summary = await _run(job, agent, renderer, output)
+        summary = await agent.settle(summary, renderer.show)
         renderer.end(summary)
     return summary
 

@@ -114,8 +114,7 @@ class Interactive:
         while self.ended is None:
             queued = self.agent.next_queued()
             if queued is None:
-                self._typed = anyio.Event()
-                await self._typed.wait()
+                await self._something()
                 continue
             self._busy = True
             try:
@@ -124,6 +123,19 @@ class Interactive:
                 self.keys.say(f"! {error}")
             finally:
                 self._busy = False
+
+    async def _something(self) -> None:
+        """Wait for a line, or for news of what runs in the background."""
+        self._typed = anyio.Event()
+
+        async def news() -> None:
+            await self.agent.waiting.arrival(None)
+            self._typed.set()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(news)
+            await self._typed.wait()
+            tasks.cancel_scope.cancel()
 
     async def _run(self, queued: Queued) -> None:
         command = commands.find(queued.text) if queued.is_command else None

@@ -42,9 +42,16 @@ def run(command: str, argv: Sequence[str]) -> int:
 def _trace_flags(parser: Parser) -> None:
     parser.add_argument("run", metavar="RUN", help="run, session, beginning of one, path, last")
     parser.add_argument("--json", action="store_true", help="the records as they are")
+    parser.add_argument("--tree", action="store_true", help="the run with its agents, in short")
 
 
 def _trace(asked: object) -> int:
+    if getattr(asked, "tree", False):
+        from interlock.cli.tree import tree_of
+
+        for found in runs_of(_name(asked, "run")):
+            print(tree_of(found), end="")
+        return 0
     for number, found in enumerate(runs_of(_name(asked, "run"))):
         if getattr(asked, "json", False):
             _whole_lines(found)

@@ -77,6 +77,10 @@ def _dispatch(arguments: list[str], opener: Opener | None) -> int:
         from interlock.cli import sessions
 
         return sessions.run(arguments[1:])
+    if command == "agents":
+        from interlock.cli import agents
+
+        return agents.run(arguments[1:])
     if command == "permissions":
         from interlock.cli import permissions
 

@@ -18,8 +18,11 @@ from interlock.permissions.ask import visible
 from interlock.summary import RunSummary
 from phases.world.messages import Kind, Message, ToolResult, ToolUse, encoded
 from phases.world.updates import (
+    AgentEnded,
+    AgentStarted,
     AttemptDropped,
     Compaction,
+    FromAgent,
     ModelSwitched,
     Notice,
     Recorded,
@@ -101,6 +104,8 @@ class Live:
                 self._line(f"◌ {old} is overloaded; {new} takes over")
             case Notice("warning" | "error", text):
                 self._line(f"! {text}")
+            case FromAgent(agent_type=kind, update=Notice("warning" | "error", text)):
+                self._line(f"! {kind}: {text}")
             case _ if self.verbose:
                 self._tell(update)
 
@@ -124,6 +129,9 @@ class Live:
             case TodosChanged(todos):
                 for todo in todos:
                     self._line(f"  {_TODO_MARKS[todo.status]} {_todo(todo)}")
+            case AgentStarted() | FromAgent() | AgentEnded():
+                for line in told_of_agent(update):
+                    self._line(line)
             case Compaction(_, before, after):
                 self._line(f"◌ history summarised: {before:,} tokens to {after:,}")
             case Notice(_, text):
@@ -144,6 +152,20 @@ class Live:
     def _line(self, line: str) -> None:
         self.write(f"{chr(10) if self._in_text else ''}{visible(line)}\n")
         self._in_text = False
+
+
+def told_of_agent(update: AgentStarted | FromAgent | AgentEnded) -> list[str]:
+    """The progress of a sub-agent in short: that it begins, what it calls, how it ended."""
+    match update:
+        case AgentStarted(agent_type=kind, description=about, background=beside):
+            return [f"  ▷ {kind}: {_short(about)}{' (in the background)' if beside else ''}"]
+        case FromAgent(agent_type=kind, update=ToolStarted(call)):
+            return [f"    {kind} ● {_call(call)}"]
+        case AgentEnded(agent_type=kind, status=status, summary=summary):
+            took = f"{update.calls} calls, {update.tokens:,} tokens, {update.seconds:.0f} s"
+            mark = "✓" if status == "completed" else "✗"
+            return [f"  {mark} {kind}: {_short(summary)} ({took})"]
+    return []
 
 
 def _call(call: ToolUse) -> str:

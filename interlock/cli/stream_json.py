@@ -29,8 +29,11 @@ from interlock.sessions.entries import (
 from interlock.summary import RunSummary
 from phases.world.messages import Kind, Message, ToolResult
 from phases.world.updates import (
+    AgentEnded,
+    AgentStarted,
     AttemptDropped,
     Compaction,
+    FromAgent,
     HookEnded,
     HookStarted,
     ModelSwitched,
@@ -59,6 +62,8 @@ class Session(Protocol):
     def cwd(self) -> Any: ...
     @property
     def permission_mode(self) -> Any: ...
+    @property
+    def agents(self) -> tuple[str, ...]: ...
 
 
 @frozen(kw_only=True)
@@ -84,7 +89,7 @@ class StreamJson:
             apiKeySource=self.key_source,
             claude_code_version=__version__,
             output_style="default",
-            agents=[],
+            agents=list(session.agents),
             skills=[],
             plugins=[],
         )
@@ -92,7 +97,10 @@ class StreamJson:
     def show(self, update: Update) -> None:
         match update:
             case Recorded(message):
-                for said in _messages(message):
+                for said in messages_of(message):
+                    self._emit(said)
+            case AgentStarted() | FromAgent() | AgentEnded():
+                for said in agent_messages(update):
                     self._emit(said)
             case StreamEvent(event) if self.partial:
                 self._emit({"type": "stream_event", "event": event, "parent_tool_use_id": None})
@@ -172,7 +180,9 @@ def _hook(update: HookStarted | HookEnded) -> Json:
     return {"hook_id": update.id, "hook_name": update.name, "hook_event": update.event}
 
 
-def _messages(message: Message) -> Iterator[Json]:
+def messages_of(message: Message, parent: str | None = None) -> Iterator[Json]:
+    """A message as clients are told it; `parent` is the call that started the sub-agent, if one
+    said it."""
     if message.replaces is not None or message.kind is Kind.PROMPT:
         return  # an older message in other words; what the caller said itself
     if message.role == "assistant":
@@ -182,7 +192,7 @@ def _messages(message: Message) -> Iterator[Json]:
             yield {
                 "type": "assistant",
                 "message": body,
-                "parent_tool_use_id": None,
+                "parent_tool_use_id": parent,
                 "uuid": block_id(message.id, index),
                 "request_id": request_id(message),
             }
@@ -191,7 +201,7 @@ def _messages(message: Message) -> Iterator[Json]:
     said: Json = {
         "type": "user",
         "message": {"role": "user", "content": [block_json(block) for block in message.content]},
-        "parent_tool_use_id": None,
+        "parent_tool_use_id": parent,
         "uuid": message.id,
     }
     if results:
@@ -225,3 +235,46 @@ def _synthetic(text: str, error: str) -> Json:
         "uuid": id_,
         "error": error,
     }
+
+
+def agent_messages(update: AgentStarted | FromAgent | AgentEnded) -> Iterator[Json]:
+    """What clients are told of a sub-agent: that it begins and ends, which tools it calls, what
+    they say. What it says and thinks itself is its parent's affair."""
+    match update:
+        case AgentStarted():
+            yield {
+                "type": "system",
+                "subtype": "task_started",
+                "task_id": update.agent_id,
+                "tool_use_id": update.tool_use_id,
+                "description": update.description,
+                "task_type": "local_agent",
+            }
+            yield {
+                "type": "user",
+                "message": {"role": "user", "content": [{"type": "text", "text": update.prompt}]},
+                "parent_tool_use_id": update.tool_use_id,
+            }
+        case FromAgent(tool_use_id=parent, update=Recorded(message)):
+            for said in messages_of(message, parent):
+                if said["type"] == "user" or _calls(said):
+                    yield said
+        case AgentEnded():
+            yield {
+                "type": "system",
+                "subtype": "task_notification",
+                "task_id": update.agent_id,
+                "tool_use_id": update.tool_use_id,
+                "status": update.status,
+                "output_file": update.transcript,
+                "summary": update.summary,
+                "usage": {
+                    "total_tokens": update.tokens,
+                    "tool_uses": update.calls,
+                    "duration_ms": round(update.seconds * 1000),
+                },
+            }
+
+
+def _calls(said: Json) -> bool:
+    return any(block["type"] == "tool_use" for block in said["message"]["content"])

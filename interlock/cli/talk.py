@@ -127,6 +127,7 @@ async def _session(
         keys.say(f"{agent.model} in {agent.cwd}; /help lists the commands")
         live = Live(write=keys.write)
         agent.introduce(live.show)
+        agent.idle_show = live.show
         session = Interactive(agent=agent, keys=keys, live=live, person=person, fresh=fresh)
         end = await session.run(first)
         agent.end_as("prompt_input_exit" if end is End.LEAVE else end.value)

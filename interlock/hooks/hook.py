@@ -17,6 +17,7 @@ HookFunction = Callable[
 ]
 
 EXACT = re.compile(r"[\w|, -]*", re.ASCII)
+_ALSO = {"Agent": ("Task",), "Task": ("Agent",)}
 _SHOWN = 80  # characters of a command in a message
 
 
@@ -41,6 +42,10 @@ class Matcher:
         """Whether it is for this; `subject` None stands for an event that has nothing to match."""
         if subject is None or self.text in ("", "*"):
             return True
+        # A guard that was written for the old name of the tool must not miss the new one.
+        return any(map(self._names, (subject, *_ALSO.get(subject, ()))))
+
+    def _names(self, subject: str) -> bool:
         if EXACT.fullmatch(self.text):
             names = (name.strip() for name in re.split(r"[|,]", self.text))
             return subject in {name for name in names if name}

@@ -8,6 +8,7 @@ words.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from attrs import frozen
@@ -21,7 +22,7 @@ from interlock.tools.seams import After, Before
 from phases.world.failures import Failure
 from phases.world.loop import Loop, ToolUseContext
 from phases.world.messages import Json, Message, ToolResult, ToolUse
-from phases.world.ports import Spoken, Summarised
+from phases.world.ports import Interrupt, Spoken, Summarised
 
 _RAN = (Event.PRE_TOOL_USE, Event.POST_TOOL_USE, Event.POST_TOOL_USE_FAILURE)
 
@@ -76,10 +77,13 @@ class HookedStop:
 
     hooks: SessionHooks
     agent_type: str | None = None
+    transcript: Path | None = None  # the sub-agent's
+    interrupt: Interrupt | None = None  # the sub-agent's
 
     async def stop(self, loop: Loop) -> Spoken:
         context = loop.state.tool_use_context
         main = context.agent_id is None
+        told = {} if self.transcript is None else {"agent_transcript_path": str(self.transcript)}
         reply = loop.now.reply
         said = await self.hooks.ask(
             Event.STOP if main else Event.SUBAGENT_STOP,
@@ -87,13 +91,14 @@ class HookedStop:
             {
                 "stop_hook_active": loop.state.stop_hook_active,
                 "last_assistant_message": reply.message.text if reply is not None else "",
+                **told,
             },
             who(context, self.agent_type),
         )
         return Spoken(prevented=said.stop, blocking_errors=said.reasons(Effect.BLOCK))
 
     def stop_failed(self, loop: Loop, failure: Failure) -> None:
-        if self.hooks.interrupt.requested:
+        if (self.interrupt or self.hooks.interrupt).requested:
             return  # the user's own stop is no failure
         reply = loop.now.reply
         self.hooks.start(
@@ -124,7 +129,11 @@ class HookedRequests:
                 "tool_use_id": question.tool_use_id,
                 "reason": decision.reason,
             },
-            Who(cwd=str(question.cwd)),
+            Who(
+                cwd=str(question.cwd),
+                agent_id=question.agent_id,
+                agent_type=question.agent_type,
+            ),
         )
         found = said.decision
         if found is None or found.verdict is Verdict.ASK:

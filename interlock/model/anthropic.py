@@ -9,7 +9,7 @@ trying again is an edge of the loop. The SDK is imported when the first request 
 
 from __future__ import annotations
 
-import functools
+import copy
 import importlib
 import sys
 import threading
@@ -23,6 +23,7 @@ import anyio
 import orjson
 
 from interlock.model.answer import Answer, foreseen
+from interlock.model.connection import Connection
 from interlock.model.prices import facts
 from interlock.model.refusals import names_context
 from interlock.model.request import Gate
@@ -31,16 +32,8 @@ from phases.world.messages import encoded
 from phases.world.ports import Clock, Failed, Ids, ModelEvent, Request
 
 if TYPE_CHECKING:
-    import ssl
-
     import httpx2
-    from anthropic import AsyncAnthropic
 
-_CONNECT_S = 10.0  # a server that is there accepts within this time, however slow it thinks
-_KEEP_ALIVE_S = 60.0  # tools run between two requests; a new TLS connection costs more than this
-# One request at a time is the rule, a summary beside it the exception. A pool shared by many
-# loops would be searched through by each of them, at three times the CPU.
-_CONNECTIONS = 8
 _COUNT_S = 5.0  # a count saves a little room; it is not worth a longer wait
 _CANNOT = (404, 405, 501)  # answers of servers that know no such address
 # Internal to the SDK, and pinned by a test: the answer comes back as a live httpx2.Response.
@@ -95,16 +88,46 @@ class AnthropicModel:
             user_context=user_context,
             context_name=context_name,
         )
-        self._base_url = base_url
-        self._api_key = api_key.strip() if api_key else None
-        self._auth_token = auth_token.strip() if auth_token and not self._api_key else None
-        self._headers = dict(headers or {})
+        self._thinking_budget = thinking_budget
         self._editing = b""
+        sent = dict(headers or {})
         if context_management is not None:
             self._editing = b',"context_management":%b' % encoded(dict(context_management))
-            self._headers = _with_beta(self._headers, EDITING_BETA)
-        self._client: AsyncAnthropic | None = None
+            sent = _with_beta(sent, EDITING_BETA)
+        key = api_key.strip() if api_key else None
+        self._connection = Connection(
+            base_url=base_url,
+            api_key=key,
+            auth_token=auth_token.strip() if auth_token and not key else None,
+            headers=sent,
+            most=self.limits.max_concurrent_requests,
+        )
         self._counts = True  # until the server has no such address
+
+    def beside(
+        self,
+        *,
+        system: tuple[str, ...],
+        tools: Sequence[Mapping[str, Any]],
+        user_context: str | None = None,
+        context_name: str = "the user context",
+        context_management: Mapping[str, Any] | None = None,
+    ) -> AnthropicModel:
+        """Another one on the same connections, for an agent that is told and offered other things.
+
+        It need not be closed.
+        """
+        other = copy.copy(self)
+        other._gate = Gate(
+            system=system,
+            tools=tools,
+            thinking_budget=self._thinking_budget,
+            user_context=user_context,
+            context_name=context_name,
+        )
+        if context_management is not None:
+            other._editing = b',"context_management":%b' % encoded(dict(context_management))
+        return other
 
     async def ask(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
         """Make one request. The last event is `Replied` or `Failed`.
@@ -161,10 +184,12 @@ class AnthropicModel:
         import httpx2
         from anthropic import AsyncStream
 
-        client = self._client = self._client or self._new_client()
+        client = self._connection.client()
         kind = "application/json" if counting else "text/event-stream"
         headers = {**RAW_RESPONSE, "Accept": kind}
-        if client.api_key is not None and "x-api-key" not in map(str.lower, self._headers):
+        if client.api_key is not None and "x-api-key" not in map(
+            str.lower, self._connection.headers
+        ):
             # The SDK sends the key as a bearer token only; servers like the API's own, and most
             # gateways, look for this header too.
             headers["x-api-key"] = client.api_key
@@ -183,43 +208,11 @@ class AnthropicModel:
     @property
     def address(self) -> str:
         """Where requests go, without path and credentials."""
-        if self._client is None:
-            return self._base_url or "the model's server"
-        url = self._client.base_url
-        return f"{url.scheme}://{url.host}{f':{url.port}' if url.port else ''}"
+        return self._connection.address
 
     async def aclose(self) -> None:
         """Close the connections. A later request opens new ones."""
-        client, self._client = self._client, None
-        if client is not None:
-            await client.close()
-
-    def _new_client(self) -> AsyncAnthropic:
-        import httpx2
-        from anthropic import AsyncAnthropic
-
-        # Reading is bounded by our own limits, which know what counts as an event.
-        timeout = httpx2.Timeout(None, connect=_CONNECT_S)
-        pool = httpx2.AsyncClient(
-            verify=_ssl_context(),
-            timeout=timeout,
-            limits=httpx2.Limits(
-                max_connections=_CONNECTIONS,
-                max_keepalive_connections=_CONNECTIONS,
-                keepalive_expiry=_KEEP_ALIVE_S,
-            ),
-            follow_redirects=False,  # x-api-key would go along to wherever it points
-        )
-        return AsyncAnthropic(
-            base_url=self._base_url,
-            api_key=self._api_key,
-            auth_token=self._auth_token,
-            default_headers=self._headers,
-            max_retries=0,
-            timeout=timeout,
-            http_client=pool,
-            open_telemetry=False,
-        )
+        await self._connection.aclose()
 
 
 def _with_beta(headers: Mapping[str, str], beta: str) -> dict[str, str]:
@@ -231,11 +224,3 @@ def _with_beta(headers: Mapping[str, str], beta: str) -> dict[str, str]:
 
 def _load() -> None:
     importlib.import_module("anthropic")
-
-
-@functools.cache
-def _ssl_context() -> ssl.SSLContext:
-    """One for all clients: reading the certificates takes longer than many a request."""
-    import httpx2
-
-    return httpx2.create_ssl_context()

@@ -122,7 +122,8 @@ async def _line(terminal: int) -> str | None:
 
 
 async def _shown(question: Question, decision: Decision) -> str:
-    lines = ["", f"{question.tool} wants to run: {decision.reason}"]
+    asker = "" if question.agent_id is None else f"the agent {question.agent_type}: "
+    lines = ["", f"{asker}{question.tool} wants to run: {decision.reason}"]
     preview = await question.preview() if question.preview is not None else None
     lines += _arguments(question.arguments, short=preview is not None)
     if preview is not None:

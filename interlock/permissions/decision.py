@@ -66,5 +66,8 @@ class Question:
     named: tuple[Path, ...] = ()
     command: str | None = None
     domain: str | None = None  # the host of the network that is asked; small letters
+    about: str | None = None  # what a specifier names, where no argument says it
+    agent_id: str | None = None  # the sub-agent that asks; None: the main agent
+    agent_type: str | None = None
     # What a person is shown beside the arguments (a diff); made only if a person is asked.
     preview: Callable[[], Awaitable[str | None]] | None = field(default=None, eq=False)

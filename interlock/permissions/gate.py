@@ -97,13 +97,20 @@ class Gate:
         """Whether a search must leave this file out."""
         return self.judge.hides(path)
 
-    def child(self, rules: Rules | None = None, mode: PermissionMode | None = None) -> ChildGate:
+    def child(
+        self,
+        rules: Rules | None = None,
+        mode: PermissionMode | None = None,
+        *,
+        agent_id: str | None = None,
+        agent_type: str | None = None,
+    ) -> ChildGate:
         """The gate of a child agent: at most this one's rights, with `rules` and `mode` its own.
 
-        Its questions go to the same person, one at a time with ours.
+        Its questions go to the same person, one at a time with ours, and say who asks.
         """
         own = Narrowed(base=lambda: self.judge, rules=rules or Rules(), mode=mode)
-        return ChildGate(self, Both(own, self), own)
+        return ChildGate(self, Both(own, self), own, agent_id, agent_type)
 
     # --- asking ------------------------------------------------------------------------------
 
@@ -171,7 +178,14 @@ class ChildGate:
     _root: Gate
     judge: Judging
     _own: Narrowed
+    _agent_id: str | None = None
+    _agent_type: str | None = None
     denials: list[Denial] = field(factory=list)
+
+    @property
+    def mode(self) -> PermissionMode:
+        """Its own, or its parent's as it is now; whatever it is, the parent's binds too."""
+        return self._own.now().mode
 
     def begin_run(self) -> None:
         self.denials.clear()
@@ -180,14 +194,25 @@ class ChildGate:
         return self._root._after_answers(question, said, self.judge.decide(question, said))
 
     async def settle(self, question: Question, said: Decision | None = None) -> Decision:
-        return await self._root._settle(
-            question, lambda: self.decide(question, said), self.denials
-        )
+        question = evolve(question, agent_id=self._agent_id, agent_type=self._agent_type)
+        decide, noted = (lambda: self.decide(question, said)), list[Denial]()
+        settled = await self._root._settle(question, decide, noted)
+        # In the result of the run all denials stand, whoever asked.
+        self.denials += noted
+        self._root.denials += noted
+        return settled
 
     def hides(self, path: Path) -> bool:
         return self.judge.hides(path)
 
-    def child(self, rules: Rules | None = None, mode: PermissionMode | None = None) -> ChildGate:
+    def child(
+        self,
+        rules: Rules | None = None,
+        mode: PermissionMode | None = None,
+        *,
+        agent_id: str | None = None,
+        agent_type: str | None = None,
+    ) -> ChildGate:
         """A grandchild: at most this child's rights, and so at most its parent's."""
         own = Narrowed(base=self._own.now, rules=rules or Rules(), mode=mode)
-        return ChildGate(self._root, Both(own, self.judge), own)
+        return ChildGate(self._root, Both(own, self.judge), own, agent_id, agent_type)

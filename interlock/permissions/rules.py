@@ -6,7 +6,7 @@
     Edit(src/**)                 file changes; Read(...) is about everything that reads files
     WebFetch(domain:example.com) a host; `*.example.com` for those below it
     mcp__server__tool            mcp__server and mcp__server__* stand for all of its tools
-    Task(reviewer)               one kind of sub-agent
+    Agent(reviewer)              one type of agent; Task is the same tool
 
 A path counts from the working folder; `//` begins an absolute path, `~/` the home folder. A
 pattern without a slash matches at any depth, and a folder that matches covers what is in it.
@@ -36,6 +36,8 @@ _GROUPS = {
 }
 # The argument that a specifier is about, for tools whose calls go by a name.
 _NAMED = {"Task": "subagent_type", "Agent": "subagent_type", "Skill": "skill"}
+# Old names of tools: a rule that was written for one is about the tool that it is now.
+_NOW = {"Task": "Agent", "KillBash": "KillShell"}
 _RULE = re.compile(r"(?P<tool>[^\s(),]+)(?:\((?P<specifier>.*)\))?", re.DOTALL)
 
 Source = str | tuple[str, str]  # a rule's text, or the text and where it stands
@@ -108,7 +110,7 @@ class Rule:
         """Whether the rule names the tool and nothing more."""
         if self.specifier is not None:
             return False
-        return self.tool == question.tool or _is_of_server(self.tool, question.tool)
+        return same_tool(self.tool, question.tool) or _is_of_server(self.tool, question.tool)
 
 
 @frozen(kw_only=True)
@@ -188,7 +190,7 @@ def permits(rule: Rule, question: Question, folders: tuple[Path, ...]) -> bool:
                 inside(path, folders) and not guarded(path, folders) for path in paths
             )
         return bool(paths) and all(covers(rule.specifier, path, folders[0]) for path in paths)
-    return rule.tool == question.tool and _is_about(rule, question) is True
+    return same_tool(rule.tool, question.tool) and _is_about(rule, question) is True
 
 
 def forbids(rule: Rule, question: Question, root: Path) -> bool:
@@ -198,7 +200,7 @@ def forbids(rule: Rule, question: Question, root: Path) -> bool:
     if question.command is not None:
         return False
     if not rule.about_paths:
-        return rule.tool == question.tool and _is_about(rule, question) is not False
+        return same_tool(rule.tool, question.tool) and _is_about(rule, question) is not False
     paths = (*question.reads, *question.writes, *question.named)
     return question.tool in group(rule) and any(
         covers(rule.specifier, path, root, either=True) for path in paths
@@ -219,9 +221,14 @@ def _is_about(rule: Rule, question: Question) -> bool | None:
         pattern = domains.pattern_of(specifier)
         return None if host is None or pattern is None else domains.is_at(pattern, host)
     if rule.tool in _NAMED:
-        name = question.arguments.get(_NAMED[rule.tool])
+        name = question.about or question.arguments.get(_NAMED[rule.tool])
         return name == specifier if isinstance(name, str) else None
     return None
+
+
+def same_tool(one: str, other: str) -> bool:
+    """Whether two names are of one tool."""
+    return _NOW.get(one, one) == _NOW.get(other, other)
 
 
 def _is_of_server(named: str, tool: str) -> bool:

@@ -18,11 +18,18 @@ class Facts:
     git_branch: str = ""  # empty outside a repository
     entrypoint: str = "cli"
     permission_mode: str | None = None
+    agent_id: str | None = None  # the sub-agent whose transcript it is
     version: str = __version__
 
     @classmethod
     def of(
-        cls, session_id: str, cwd: Path, *, entrypoint: str, permission_mode: str | None = None
+        cls,
+        session_id: str,
+        cwd: Path,
+        *,
+        entrypoint: str,
+        permission_mode: str | None = None,
+        agent_id: str | None = None,
     ) -> Facts:
         """Look at `cwd` once, when the session begins."""
         return cls(
@@ -31,16 +38,19 @@ class Facts:
             git_branch=branch_of(cwd),
             entrypoint=entrypoint,
             permission_mode=permission_mode,
+            agent_id=agent_id,
         )
 
     @property
     def keys(self) -> dict[str, object]:
+        of_agent = {} if self.agent_id is None else {"agentId": self.agent_id}
         return {
             "sessionId": self.session_id,
             "cwd": self.cwd,
             "version": self.version,
             "gitBranch": self.git_branch,
-            "isSidechain": False,
+            "isSidechain": self.agent_id is not None,
+            **of_agent,
             "userType": "external",
             "entrypoint": self.entrypoint,
         }

@@ -27,6 +27,8 @@ class RunFile:
 def find_runs(home: Path, name: str, cwd: Path) -> tuple[RunFile, ...]:
     """The runs that `name` means, oldest first: several only for a session.
 
+    The run of a sub-agent has that one's id; `last` and a session mean the user's own runs.
+
     `last` is the newest run of the working folder, else the newest of all. A beginning of an id
     will do where it fits one alone. Raises RunNotFound.
     """
@@ -38,8 +40,9 @@ def find_runs(home: Path, name: str, cwd: Path) -> tuple[RunFile, ...]:
     if name == "last":
         here = [run for run in runs if run.path.parent.parent.parent.name == project_key(cwd)]
         return ((here or runs)[-1],)
+    children = _all(home, "runs/agents")
     for fits in (str.__eq__, str.startswith):
-        named = [run for run in runs if fits(run.run_id, name)]
+        named = [run for run in (*runs, *children) if fits(run.run_id, name)]
         sessions = {run.session_id for run in runs if fits(run.session_id, name)}
         several = len({run.run_id for run in named}) + len(sessions)
         if several > 1:
@@ -66,20 +69,22 @@ def _at(path: Path, name: str) -> RunFile:
     if not path.is_file():
         raise RunNotFound(name, "there is no such file")
     inside = path.absolute().parent
+    if inside.name == "agents":
+        inside = inside.parent
     session = inside.parent.name if inside.name == "runs" else ""
     return RunFile(run_id=path.name.removesuffix(_SUFFIX), session_id=session, path=path)
 
 
-def _all(home: Path) -> list[RunFile]:
+def _all(home: Path, under: str = "runs") -> list[RunFile]:
     found = []
-    for path in (home / "projects").glob(f"*/*/runs/*{_SUFFIX}"):
+    for path in (home / "projects").glob(f"*/*/{under}/*{_SUFFIX}"):
         try:
             changed = path.stat().st_mtime_ns
         except OSError:
             continue  # gone since
         run = RunFile(
             run_id=path.name.removesuffix(_SUFFIX),
-            session_id=path.parent.parent.name,
+            session_id=path.parents[under.count("/") + 1].name,
             path=path,
         )
         found.append((changed, path.name, run))

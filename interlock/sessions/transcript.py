@@ -48,6 +48,7 @@ class Transcript:
         cwd: Path,
         entrypoint: str = "cli",
         permission_mode: str | None = None,
+        agent_id: str | None = None,
         show: Show = _nobody,
         now: Callable[[], float] = time.time,
         disk: Disk | None = None,
@@ -56,7 +57,11 @@ class Transcript:
         self.path = path
         self.disk = disk or Disk()
         self.facts = Facts.of(
-            session_id, cwd, entrypoint=entrypoint, permission_mode=permission_mode
+            session_id,
+            cwd,
+            entrypoint=entrypoint,
+            permission_mode=permission_mode,
+            agent_id=agent_id,
         )
         self.show = show
         self.now = now

@@ -190,7 +190,7 @@ def error(use: ToolUse, text: str) -> ToolResult:
 
 def prepared(use: ToolUse, tools: Mapping[str, Tool], taken: Taken = unwatched) -> Call:
     """The call with its tool and checked input, or with why it cannot run."""
-    tool = tools.get(use.name)
+    tool = tools.get(use.name) or _also(use.name, tools)
     if tool is None:
         text = f"There is no tool {use.name}. There are: {', '.join(tools)}."
         return _refused(use, taken, text, "no such tool")
@@ -209,6 +209,10 @@ def prepared(use: ToolUse, tools: Mapping[str, Tool], taken: Taken = unwatched) 
         return _refused(use, taken, text, "the tool could not judge it")
     facts = CallFacts(id=use.id, tool=use.name, effects=effects, safe=safe)
     return Call(use=use, tool=tool, arguments=arguments, refusal=None, facts=facts, taken=taken)
+
+
+def _also(name: str, tools: Mapping[str, Tool]) -> Tool | None:
+    return next((tool for tool in tools.values() if name in tool.also), None)
 
 
 def _refused(use: ToolUse, taken: Taken, text: str, brief: str) -> Call:

@@ -139,6 +139,7 @@ class Performer:
             named=touches.named,
             command=touches.command,
             domain=touches.domain,
+            about=touches.about,
             preview=preview,
         )
 
@@ -154,6 +155,7 @@ class Performer:
             reads=self.session.reads,
             spill=self.session.spill,
             call_id=file_name(call.use.id),
+            use_id=call.use.id,
             progress=progress,
             hides=self.permissions.hides,
             keep=self.session.keep,

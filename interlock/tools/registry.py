@@ -81,7 +81,11 @@ def with_own(built: dict[str, Tool], own: Iterable[Tool]) -> dict[str, Tool]:
 
 def names() -> frozenset[str]:
     """Every tool there is, also those that are not always on offer."""
-    return frozenset((*built_in(), EnterPlanMode.name, ExitPlanMode.name, Sleep.name))
+    return frozenset((*built_in(), EnterPlanMode.name, ExitPlanMode.name, Sleep.name, *_AGENTS))
+
+
+# Made where loops are run (`interlock/agents`); `Task` is the old name of the first.
+_AGENTS = ("Agent", "Task", "TaskOutput", "TaskStop")
 
 
 def meant(name: str) -> str | None:
@@ -95,7 +99,8 @@ def chosen(tools: dict[str, Tool], names: Iterable[str] | None) -> dict[str, Too
     """Those of the tools that are on offer; None: all. A name that does not exist is an error."""
     if names is None:
         return tools
-    wanted = list(names)
+    also = {other: name for name, tool in tools.items() for other in tool.also}
+    wanted = [also.get(name, name) for name in names]
     unknown = [name for name in wanted if name not in tools]
     if unknown:
         raise UnknownTool(f"no such tool: {', '.join(unknown)}; there are {', '.join(tools)}")

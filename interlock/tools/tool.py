@@ -43,6 +43,7 @@ class Touches:
     named: tuple[Path, ...] = ()
     command: str | None = None
     domain: str | None = None  # the host of the network that is asked
+    about: str | None = None  # what a rule's specifier is held against, if no argument says it
 
 
 def _silent(text: str) -> None:
@@ -71,7 +72,8 @@ class ToolContext:
     limits: Limits
     reads: FileReads
     spill: Path  # the folder for outputs too long to be shown; made when needed
-    call_id: str = "call"
+    call_id: str = "call"  # as a part of a file's name
+    use_id: str = "call"  # as the model gave it
     granted: frozenset[Path] | None = None  # the real paths that were permitted; None: any
     progress: Callable[[str], None] = _silent
     hides: Callable[[Path], bool] = _hides_nothing  # files that searches must leave out
@@ -95,6 +97,7 @@ class Tool(ABC):
     description: str  # for the model
     input_schema: Mapping[str, Json]
     time_limit: float | None = 120.0  # seconds; None: it keeps its own
+    also: tuple[str, ...] = ()  # other names that a call may give it
     falls_with_siblings: bool = False  # one of its calls that fails ends those that run beside it
 
     def effects(self, arguments: Arguments) -> bool:

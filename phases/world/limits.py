@@ -74,6 +74,19 @@ class Limits:
     turn_output_cap: int = _limit(
         100_000, "characters of all results of one reply; what is over goes into files", zero=False
     )
+    max_concurrent_requests: int = _limit(
+        8,
+        "requests of a session to models under way at once, all its agents together",
+        zero=False,
+    )
+    max_agent_depth: int = _limit(
+        4, "generations of agents below the main one; work that is handed on further gets lost"
+    )
+    max_agents_running: int = _limit(64, "agents of a session that are at work at once")
+    max_agents_started: int = _limit(
+        200,
+        "agents started in one prompt, at whatever depth: more is a model that runs in circles",
+    )
     snip_keep_turns: int = _limit(200, "model calls that a history snip leaves at least")
     microcompact_keep_turns: int = _limit(10, "model calls whose results are never cleared")
     microcompact_least_turns: int = _limit(

@@ -168,7 +168,8 @@ class Executor(Protocol):
 
 @frozen(kw_only=True)
 class Caption:
-    """One line about a round of tools, or none, and what captions have cost meanwhile."""
+    """One line about a round of tools, or none, and what was spent beside the loop meanwhile:
+    on captions, and by the other agents of the session."""
 
     text: str | None = None
     cost: float | None = 0.0

@@ -149,6 +149,45 @@ class HookEnded:
     exit_code: int | None  # None: it was ended, or never began
 
 
+@frozen(kw_only=True)
+class AgentStarted:
+    """A sub-agent begins; its own updates follow, each as `FromAgent`."""
+
+    agent_id: str
+    agent_type: str
+    description: str
+    prompt: str
+    tool_use_id: str  # the call that started it
+    background: bool
+
+
+@frozen(kw_only=True)
+class FromAgent:
+    """What a sub-agent tells; one that a sub-agent has started tells it the same way."""
+
+    agent_id: str
+    agent_type: str
+    tool_use_id: str
+    update: Update
+
+
+@frozen(kw_only=True)
+class AgentEnded:
+    """It is over, and its result is on disk; `status` is completed, failed or stopped."""
+
+    agent_id: str
+    agent_type: str
+    description: str
+    tool_use_id: str
+    background: bool
+    status: str
+    summary: str  # one line for a person
+    transcript: str
+    tokens: int
+    calls: int
+    seconds: float
+
+
 @frozen
 class Notice:
     """One line for the person at the terminal; `level` is info, warning or error."""
@@ -183,6 +222,9 @@ Update = (
     | QueueChanged
     | HookStarted
     | HookEnded
+    | AgentStarted
+    | FromAgent
+    | AgentEnded
     | Notice
     | Ended
 )

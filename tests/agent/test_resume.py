@@ -121,7 +121,7 @@ async def test_what_the_session_knew_beside_its_messages_comes_back(room: Room) 
         resumed = Options(resume=Resume())
         async with room.open(server, options=resumed, asker=after) as later:
             second = await tell(later, "go on")
-            todos = later._todos.todos
+            todos = later._worker.todos.todos
 
     assert [text for _, text, _ in results(server.requests[4])] == [f"green in {room.work}/sub"]
     assert odd in before.asked

@@ -80,6 +80,7 @@ class FakeAgent:
     transcript_path: Path
     does: str
     _transcript: Transcript
+    agents: tuple[str, ...] = ()
     _interrupt: InterruptSignal = field(factory=InterruptSignal)
 
     def interrupt(self) -> None:
@@ -115,6 +116,9 @@ class FakeAgent:
                 reason, error, line, kind, status = ending.split("|")
                 return self._ended(show, reason, error, line, kind, status)
         raise AssertionError(self.does)
+
+    async def settle(self, summary: RunSummary, show: Show) -> RunSummary:
+        return summary
 
     async def _say(self, asked: Message, words: str, show: Show) -> RunSummary:
         show(StreamEvent({"type": "message_start"}))

@@ -222,6 +222,7 @@ def test_the_transcript_can_be_read_back_after_each_format(shell: Shell) -> None
 
 @frozen
 class Fixed:
+    agents: tuple[str, ...] = ()
     session_id: str = SESSION
     model: str = "model-x"
     tools: tuple[str, ...] = ()

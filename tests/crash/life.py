@@ -122,12 +122,12 @@ async def _live(life: Life, room: Room, url: str, folder: Path, name: str) -> No
     summaries = []
     async with opened as agent:
         agents.append(agent)
-        ledger = agent._ledger
+        ledger = agent._worker.ledger
         ledger.model = Asked(ledger.model, seam)
-        taken_up, history = agent._ledger.cost, agent._messages
+        taken_up, history = agent._worker.ledger.cost, agent._messages
         for prompt in life.prompts:
             summaries.append(await _prompted(agent, prompt, life.words, saw))
-        cost, last = agent._ledger.cost, agent._messages
+        cost, last = agent._worker.ledger.cost, agent._messages
     left = Lived(
         session_id=agent.session_id,
         ended=tuple(one for one in updates if isinstance(one, Ended)),

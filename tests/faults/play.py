@@ -148,7 +148,7 @@ class _Player:
         )
 
     def _watch(self, agent: Agent) -> None:
-        ledger = agent._ledger
+        ledger = agent._worker.ledger
         ledger.model = _Watched(ledger.model, self._count)
         ledger.helpers = {name: _Watched(one, self._count) for name, one in ledger.helpers.items()}
 

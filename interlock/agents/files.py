@@ -1,0 +1,158 @@
+"""Agent types in files: `agents/*.md` of the user's folder and of the project.
+
+In a project `.claude/agents` is read as its users wrote it, and `.interlock/agents` goes over it;
+of two folders the one nearer to the working folder. A file that cannot be used costs one line,
+with file and line, and the others go on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+from attrs import define, field
+
+from interlock.agents.definition import AgentDefinition, BadDefinition, definition_of
+from interlock.errors import UsageError
+from interlock.front_matter import fronted
+
+LARGEST = 200_000  # bytes; a prompt that is longer leaves no room to work in
+_MOST = 500  # files of one folder; a folder with more holds something else
+_PROJECT_FOLDERS = (".claude", ".interlock")  # the later goes over the earlier
+
+
+@define
+class Found:
+    """Definitions by name, and a line for each file that gave none or is partly unheard."""
+
+    types: dict[str, AgentDefinition] = field(factory=dict)
+    warnings: list[str] = field(factory=list)
+
+
+def found(cwd: Path, home: Path, *, user: bool = True, project: bool = True) -> Found:
+    """The agent types in files, for a session in `cwd`."""
+    result = Found()
+    if user:
+        _take(home / "agents", "user", home, result)
+    for folder in _from_the_top(cwd) if project else ():
+        for name in _PROJECT_FOLDERS:
+            place = folder / name / "agents"
+            if not (user and place == home / "agents"):
+                _take(place, "project", cwd, result)
+    return result
+
+
+def from_json(given: str, flag: str = "--agents") -> tuple[AgentDefinition, ...]:
+    """The types of `{"name": {"description": ..., "prompt": ...}}`, or of a file that holds such:
+    `@path`. Raises UsageError."""
+    text = given
+    if given.startswith("@"):
+        path = Path(given[1:])
+        try:
+            text = path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"{flag}: {path} cannot be read: {error}") from None
+    try:
+        raw = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise UsageError(f"{flag} is no JSON: {error}") from None
+    if not isinstance(raw, dict):
+        raise UsageError(f'{flag} is no object; write {{"name": {{"description": …}}}}')
+    return tuple(_from_object(name, fields, flag) for name, fields in raw.items())
+
+
+def _from_object(name: str, fields: Any, flag: str) -> AgentDefinition:
+    if not isinstance(fields, dict):
+        raise UsageError(f"{flag}: {name} is no object with description and prompt")
+    try:
+        return definition_of({**fields, "name": name}, origin=flag)
+    except BadDefinition as error:
+        raise UsageError(f"{flag}: {name}: {error}") from None
+
+
+def _take(folder: Path, whose: str, root: Path, result: Found) -> None:
+    """Read the files of one folder; what they define goes over what is there by that name."""
+    here: dict[str, Path] = {}
+    for path in _files(folder, result):
+        try:
+            made = _read(path, f"{whose}, {_shown(path, root)}", result)
+        except OSError as error:
+            result.warnings.append(f"{path}: it cannot be read: {error.strerror or error}")
+            continue
+        if made is None:
+            continue
+        if made.name in here:
+            line = f"{path}: a second agent called {made.name}; {here[made.name]} counts"
+            result.warnings.append(line)
+            continue
+        here[made.name] = path
+        result.types[made.name] = made
+
+
+def _files(folder: Path, result: Found) -> Sequence[Path]:
+    try:
+        paths = sorted(path for path in folder.rglob("*.md") if path.is_file())
+    except OSError as error:
+        result.warnings.append(f"{folder}: it cannot be read: {error.strerror or error}")
+        return ()
+    if len(paths) > _MOST:
+        line = f"{folder}: {len(paths)} files, of which the first {_MOST} are read"
+        result.warnings.append(line)
+    return paths[:_MOST]
+
+
+def _read(path: Path, origin: str, result: Found) -> AgentDefinition | None:
+    data = path.read_bytes()
+    if len(data) > LARGEST:
+        result.warnings.append(f"{path}: {len(data):,} bytes; an agent has at most {LARGEST:,}")
+        return None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        result.warnings.append(f"{path}:{line}: it is no UTF-8 text, and is left out")
+        return None
+    parts = fronted(text)
+    if not parts.fields:
+        why = parts.problem or "it has no front matter: name and description between two ---"
+        result.warnings.append(f"{path}:1: {why}; it is left out")
+        return None
+    try:
+        made = definition_of(parts.fields, prompt=parts.body, origin=origin)
+    except BadDefinition as error:
+        result.warnings.append(f"{path}:{_line(text, error.field)}: {error}; it is left out")
+        return None
+    if made.unheard:
+        line = _line(text, made.unheard[0])
+        named = ", ".join(made.unheard)
+        result.warnings.append(f"{path}:{line}: {named} of an agent have no effect here")
+    return made
+
+
+def _line(text: str, key: str | None) -> int:
+    """The line on which a field stands; the first where it is not known."""
+    if key is None:
+        return 1
+    found = re.search(rf"^{re.escape(key)}[ \t]*:", text, re.MULTILINE)
+    return 1 if found is None else text.count("\n", 0, found.start()) + 1
+
+
+def _shown(path: Path, root: Path) -> str:
+    return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
+
+
+def _from_the_top(cwd: Path) -> Iterator[Path]:
+    """The folders from the top of the git working tree down to `cwd`; without git, `cwd` alone."""
+    folders = [cwd, *cwd.parents]
+    tops = [at for at, folder in enumerate(folders) if (folder / ".git").exists()]
+    yield from folders[tops[0] :: -1] if tops else [cwd]
+
+
+def over(
+    types: Mapping[str, AgentDefinition], more: Sequence[AgentDefinition]
+) -> dict[str, AgentDefinition]:
+    """`types`, and over them `more` by their names."""
+    return {**types, **{one.name: one for one in more}}

@@ -1,0 +1,227 @@
+"""The tools for children: Agent starts one, TaskOutput looks at it, TaskStop ends it.
+
+The last two know commands in the background too, by the ids that Bash gives.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+from interlock.agents.asked import definition_of, errand_of
+from interlock.agents.crew import Crew
+from interlock.agents.telling import output
+from interlock.tools import Arguments, Output, Tool, ToolContext, ToolError, Touches
+from phases.world.messages import Json
+
+# They change the session as a whole, or speak to the person: the main agent's affair.
+NOT_FOR_CHILDREN = frozenset({"AskUserQuestion", "EnterPlanMode", "ExitPlanMode"})
+_MOST_WAIT_MS = 600_000
+_ABOUT = """\
+Hands a piece of work to an agent of its own, with a window of its own: only its last message \
+comes back to you, as the result of this call.
+
+The types there are:
+{types}
+
+- Use it where much has to be read or tried for a short answer, or where several things can be \
+done side by side. For one known file, or a search with one or two calls, use the tools yourself.
+- The agent knows nothing of this conversation (a fork apart) and cannot ask back: put into \
+`prompt` all it needs, say whether it should change files or only find out, and what to report.
+- Several calls in one reply run side by side. Do not give two of them the same files to change.
+- `run_in_background` returns at once with an id. You are told when the agent ends, with its \
+result: go on meanwhile, and do not ask again and again. TaskOutput looks at it, TaskStop ends it.
+- What an agent reports is what it believes: check what matters. The user sees only your words."""
+
+
+class AgentTool(Tool):
+    name = "Agent"
+    also = ("Task",)
+    time_limit = None  # a child has limits of its own
+
+    def __init__(self, crew: Crew) -> None:
+        self._crew = crew
+        catalogue = crew.tree.catalogue
+        self.description = _ABOUT.format(types=catalogue.told(crew.spawns))
+        self.input_schema = _schema([name for name in crew.tree.spawners if name])
+
+    def concurrency_safe(self, arguments: Arguments) -> bool:
+        return True
+
+    def touches(self, arguments: Arguments, cwd: Path) -> Touches:
+        try:
+            return Touches(about=definition_of(arguments, self._crew).name)
+        except ToolError:
+            return Touches(about=arguments.get("subagent_type"))
+
+    async def run(self, arguments: Arguments, context: ToolContext) -> Output:
+        errand = errand_of(arguments, context, self._crew, secrets.token_hex(8))
+        if errand.background:
+            one = self._crew.start(errand)
+            return Output(
+                f"Started in the background as {one.id}. You are told when it ends, with its"
+                f" result. TaskOutput with task_id {one.id} looks at it, TaskStop ends it."
+            )
+        return output(errand, await self._crew.run(errand))
+
+
+def _schema(isolations: list[str]) -> Mapping[str, Json]:
+    properties: dict[str, Json] = {
+        "description": {"type": "string", "description": "The work, in three to five words."},
+        "prompt": {"type": "string", "description": "All that the agent is told.", "minLength": 1},
+        "subagent_type": {
+            "type": "string",
+            "description": "One of the types above; general-purpose if you name none.",
+        },
+        "model": {
+            "type": "string",
+            "description": "sonnet, opus, haiku or a model's name; else as its type has it.",
+        },
+        "run_in_background": {"type": "boolean", "description": "Do not wait for it."},
+    }
+    if isolations:
+        properties["isolation"] = {
+            "type": "string",
+            "enum": isolations,
+            "description": "Where it works, if not in your folder.",
+        }
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": ["description", "prompt"],
+        "additionalProperties": False,
+    }
+
+
+class TaskOutput(Tool):
+    name = "TaskOutput"
+    also = ("AgentOutputTool",)
+    time_limit = _MOST_WAIT_MS / 1000 + 10
+    description = (
+        "Shows how an agent or a command in the background stands, and what came of it once it"
+        " is over. Without `task_id` it lists all of them.\n"
+        "- It waits for the end, `timeout` milliseconds at most, unless `block` is false.\n"
+        "- The result of an agent is told once: by this tool, or by the notice at its end."
+    )
+    input_schema = {  # noqa: RUF012 (never changed)
+        "type": "object",
+        "properties": {
+            "task_id": {"type": "string", "description": "The id that Agent or Bash gave."},
+            "block": {"type": "boolean", "description": "Wait for its end; default: true."},
+            "timeout": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": _MOST_WAIT_MS,
+                "description": "Milliseconds; default 30000.",
+            },
+        },
+        "additionalProperties": False,
+    }
+
+    def __init__(self, crew: Crew, commands: Tool) -> None:
+        self._crew, self._commands = crew, commands
+
+    def effects(self, arguments: Arguments) -> bool:
+        return False
+
+    async def run(self, arguments: Arguments, context: ToolContext) -> Output:
+        wanted = arguments.get("task_id")
+        one = self._crew.find(wanted) if wanted else None
+        if one is None:
+            given = {"bash_id": wanted} if wanted else {}
+            if wanted and not wanted.startswith("bash_"):
+                raise _unknown(self._crew, wanted)
+            said = await self._commands.run(given, context)
+            return said if wanted else _listed(self._crew, said)
+        if arguments.get("block", True):
+            await self._crew.wait(one, arguments.get("timeout", 30_000) / 1000)
+        if one.report is None:
+            last = f" It said last:\n{one.heard.text}" if one.heard.text else ""
+            doing = f", now {one.heard.doing}" if one.heard.doing else ""
+            return Output(f"{one.id} {one.status()} ({one.heard.calls} calls{doing}).{last}")
+        if one.collected:
+            return Output(
+                f"{one.id} {one.status()}. Its result is in the notice that came at its end, or"
+                f" comes with the next turn; in full it is in {self._crew.transcript(one)}."
+            )
+        one.collected = True
+        return output(one.errand, one.report)
+
+
+class TaskStop(Tool):
+    name = "TaskStop"
+    description = "Ends an agent or a command in the background, with everything it has started."
+    input_schema = {  # noqa: RUF012 (never changed)
+        "type": "object",
+        "properties": {
+            "task_id": {"type": "string", "description": "The id that Agent or Bash gave."},
+            "shell_id": {"type": "string", "description": "Old name of task_id."},
+        },
+        "additionalProperties": False,
+    }
+
+    def __init__(self, crew: Crew, commands: Tool) -> None:
+        self._crew, self._commands = crew, commands
+
+    def effects(self, arguments: Arguments) -> bool:
+        return False  # it ends only what this agent was permitted to start
+
+    async def run(self, arguments: Arguments, context: ToolContext) -> Output:
+        wanted = arguments.get("task_id") or arguments.get("shell_id")
+        if not wanted:
+            raise ToolError("task_id is missing: which one is to be ended?")
+        one = self._crew.find(wanted)
+        if one is None:
+            if not wanted.startswith("bash_"):
+                raise _unknown(self._crew, wanted)
+            return await self._commands.run({"shell_id": wanted}, context)
+        if one.is_over:
+            return Output(f"{one.id} {one.status()}: there is nothing to end.")
+        one.ask_to_stop()
+        await self._crew.wait(one)
+        one.collected = True
+        assert one.report is not None
+        return Output(f"{one.id} {one.status()}.\n\n{output(one.errand, one.report).content}")
+
+
+def _unknown(crew: Crew, wanted: str) -> ToolError:
+    known = ", ".join(one.id for one in crew) or "none was started"
+    return ToolError(f"There is no agent or command {wanted!r} in the background: {known}.")
+
+
+def _listed(crew: Crew, commands: Output) -> Output:
+    lines = [f"{one.id} {one.status()}: {one.errand.description}" for one in crew]
+    if not lines:
+        return commands
+    return Output("\n".join([*lines, str(commands.content)]))
+
+
+def tools_of(crew: Crew, built: Mapping[str, Tool]) -> dict[str, Tool]:
+    """The tools for the children of an agent, whose other built-in tools are given."""
+    made = (
+        AgentTool(crew),
+        TaskOutput(crew, built["BashOutput"]),
+        TaskStop(crew, built["KillShell"]),
+    )
+    return {tool.name: tool for tool in made}
+
+
+class Withheld(Tool):
+    """A tool that a fork is offered since its parent is, and that only the main agent may use."""
+
+    time_limit = 1.0
+
+    def __init__(self, tool: Tool) -> None:
+        self._tool = tool
+        self.name, self.description = tool.name, tool.description
+        self.input_schema = tool.input_schema
+
+    def effects(self, arguments: Arguments) -> bool:
+        return False
+
+    async def run(self, arguments: Arguments, context: ToolContext) -> Output:
+        raise ToolError(f"{self.name} is the main agent's: report, and leave it to that one.")
+
+    def wire(self) -> dict[str, Json]:
+        return self._tool.wire()

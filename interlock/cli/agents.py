@@ -1,0 +1,89 @@
+"""`interlock agents`: the agent types of this folder, and where each comes from."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import orjson
+
+from interlock.agents.catalogue import Catalogue
+from interlock.agents.definition import INHERIT, AgentDefinition
+from interlock.agents.files import found, from_json
+from interlock.cli.flags import Parser, decoded
+from interlock.cli.main import complain
+from interlock.errors import UsageError
+from interlock.home import home_of
+from interlock.tools import names
+
+_WIDTH = 100
+
+
+def run(argv: Sequence[str]) -> int:
+    """Print the list. The exit code says whether all files could be used."""
+    parser = Parser(prog="interlock agents", allow_abbrev=False)
+    parser.add_argument("--agents", metavar="JSON|@FILE", help="as a run takes it")
+    parser.add_argument("--json", action="store_true", help="for programs")
+    asked = parser.parse_args([decoded(each) for each in argv])
+    if sys.stdout is None:
+        raise UsageError("standard output is closed: there is nowhere to put the answer")
+    files = found(Path.cwd().resolve(), home_of(os.environ))
+    given = from_json(asked.agents) if asked.agents else ()
+    types = Catalogue.of((*files.types.values(), *given)).types.values()
+    if asked.json:
+        print(orjson.dumps([_object(one) for one in types]).decode())
+    else:
+        print("\n".join(line for one in types for line in _lines(one)))
+    for warning in files.warnings:
+        complain(warning)
+    return 1 if files.warnings else 0
+
+
+def _lines(one: AgentDefinition) -> list[str]:
+    facts = [f"model {one.model}" if one.model != INHERIT else "its parent's model"]
+    if one.permission_mode is not None:
+        facts.append(f"mode {one.permission_mode}")
+    if one.max_turns is not None:
+        facts.append(f"{one.max_turns} turns at most")
+    if one.background:
+        facts.append("in the background")
+    if one.isolation is not None:
+        facts.append(f"isolation {one.isolation}")
+    tools = "its parent's" if one.tools is None else ", ".join(one.tools) or "none"
+    if one.disallowed_tools:
+        tools += f", without {', '.join(one.disallowed_tools)}"
+    strange = _strange(one)
+    if strange:
+        tools += f" (not here: {', '.join(strange)})"
+    return [
+        f"{one.name}  ({one.origin})",
+        f"  {_short(one.description)}",
+        f"  tools: {tools}; {', '.join(facts)}",
+    ]
+
+
+def _strange(one: AgentDefinition) -> list[str]:
+    """Tools that are not built in; a server's are not known before it runs."""
+    return [name for name in one.tools or () if name not in names() and name[:5] != "mcp__"]
+
+
+def _object(one: AgentDefinition) -> dict[str, object]:
+    return {
+        "name": one.name,
+        "description": one.description,
+        "tools": one.tools,
+        "disallowedTools": one.disallowed_tools,
+        "model": one.model,
+        "permissionMode": one.permission_mode,
+        "maxTurns": one.max_turns,
+        "background": one.background,
+        "isolation": one.isolation,
+        "origin": one.origin,
+    }
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _WIDTH else f"{flat[: _WIDTH - 1]}…"
