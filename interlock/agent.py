@@ -42,7 +42,7 @@ from interlock.output_cap import output_cap_warning
 from interlock.permissions import Gate, UpdateKind
 from interlock.permissions import Update as Change
 from interlock.quiet import Quiet
-from interlock.recording import Recorder, Recorders, recorder_of
+from interlock.recording import Recorder, Recordings
 from interlock.session_state import Keeping
 from interlock.sessions import Transcript
 from interlock.settings import Settings
@@ -105,6 +105,7 @@ class Agent:
     _told_first: tuple[Update, ...] = ()  # with the first prompt
     _interrupt: InterruptSignal
     _keeping: Keeping
+    _recordings: Recordings
     _folder: Path | None = None  # that commands ran in before this process began
     _mender: Mender = field(factory=Mender)
     _ids: RandomIds = field(factory=RandomIds)
@@ -207,7 +208,9 @@ class Agent:
         with (
             opened_trace(path, loop) as writer,
             CallJournal(writer, path, self._clock) as calls,
-            self._recorder(path, loop, counted) as recorder,
+            self._recordings.of(
+                path, loop, self._transcript, self._interrupt, counted
+            ) as recorder,
         ):
             async with anyio.create_task_group() as tasks:
                 self._hooks.tasks = tasks
@@ -223,10 +226,6 @@ class Agent:
                 tasks.cancel_scope.cancel()  # nothing outlives the loop that started it
         inbox.completed()
         return self._summing.of(run_id, finished, counted, monotonic() - began)
-
-    def _recorder(self, path: Path, loop: Loop, show: Show) -> Recorders:
-        wanted = self._options.record or self._settings.record
-        return recorder_of(wanted, path, loop, self._transcript, self._interrupt, show)
 
     async def compact(self, show: Show, focus: str | None = None) -> str | None:
         """Summarise the conversation now, with an eye on `focus`; why it cannot be, or None.

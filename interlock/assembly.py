@@ -45,6 +45,7 @@ from interlock.permissions import Asker, Gate, NobodyAsks
 from interlock.permissions.explain import judge_of
 from interlock.planning import Planning
 from interlock.prompt import environment_block, system_blocks
+from interlock.recording import Recordings
 from interlock.resuming import Begun, begun
 from interlock.sandbox import Sandbox, opened, without
 from interlock.session_state import Keeping
@@ -165,6 +166,7 @@ async def open_agent(
             told_first=(*_told_of(box, gate.judge.confined, warning, problem), *start.told),
             clock=clock,
             keeping=keeping,
+            recordings=Recordings(settings.record if options.record is None else options.record),
             messages=start.messages,
             tracking=start.state.tracking,
             folder=start.folder(),

@@ -44,7 +44,7 @@ class Settings:
     bash_max_timeout_s: float = 600.0
     web_allow: frozenset[str] = frozenset()  # hosts that WebFetch may reach beside public ones
     entrypoint: str = "cli"
-    record: bool = False  # each run, so that it can be run again to the byte
+    record: bool = True  # each run, so that it can be run again to the byte
     debug: bool = False
 
     @classmethod
@@ -71,7 +71,7 @@ class Settings:
             bash_max_timeout_s=max(default_s, read.milliseconds("BASH_MAX_TIMEOUT_MS", 600.0)),
             web_allow=read.hosts("INTERLOCK_WEB_ALLOW"),
             entrypoint=read.text("CLAUDE_CODE_ENTRYPOINT") or "cli",
-            record=read.switch("INTERLOCK_RECORD") or False,
+            record=read.switch("INTERLOCK_RECORD") is not False,
             debug=environ.get("INTERLOCK_DEBUG", "").lower() not in _OFF,
         )
 

@@ -15,7 +15,7 @@ from typing import Any
 import anyio
 import attrs
 import orjson
-from attrs import frozen
+from attrs import define, frozen
 
 from fsm import TraceWriter, header_of
 from interlock import records
@@ -34,6 +34,7 @@ from interlock.recording.player import (
     PlayedModel,
     PlayedSummaries,
     Player,
+    WentAway,
 )
 from interlock.sessions import Transcript
 from interlock.sessions.facts import Facts
@@ -65,6 +66,7 @@ class Rerun:
     notes: tuple[str, ...] = ()  # what is new since, and changed nothing
     updates: tuple[Update, ...] = ()
     finished: Finished | None = None
+    went_away: bool = False  # the recorded run's process, before the run was over
 
     @property
     def identical(self) -> bool:
@@ -85,32 +87,37 @@ async def rerun(recording: Recording, folder: Path) -> Rerun:
 
 async def _played(recording: Recording, folder: Path) -> Rerun:
     transcript_path, trace_path = folder / "session.jsonl", folder / "run.trace.jsonl"
-    before = recording.header["before"].encode("utf-8", "surrogateescape")
+    before = recording.before.encode("utf-8", "surrogateescape")
     if before:
         transcript_path.write_bytes(before)
     ended: list[Finished] = []
     updates: list[Update] = []
+    written = Written(transcript_path)
     with anyio.CancelScope() as outside:
         player = Player(recording, outside)
         loop: Loop = player.pool.decoded(player.take("begin"), Loop)
-        transcript = _transcript(player, recording.header["facts"], transcript_path, updates)
+        transcript = _transcript(player, recording.header["facts"], written, updates)
         ports = _ports(player, transcript, updates)
         header = header_of(
             LOOP, chain_id=loop.run.chain_id, depth=loop.run.depth, start=records.start(loop)
         )
         with TraceWriter(header, trace_path) as writer:
             taken = Journal(writer, PlayedClock(player)).taken
-            with suppress(Parted):  # the player knows where
+            with suppress(Parted, WentAway):  # the player knows where
                 await drive(loop, ports, taken, ended.append)
-    written = transcript_path.read_bytes() if transcript_path.exists() else b""
+    added = written.text(behind=len(before))
     transcript.close()
-    added = written[len(before) :].decode("utf-8", "surrogateescape")
     trace = trace_path.read_text("utf-8", "surrogateescape")
     left = player.left()
     if player.parting is None and left is not None:
         player.part(left, "(the run was over)")
-    difference = _difference("transcript", recording.transcript, added)
     notes, expected = _header_notes(recording.trace, trace)
+    told = recording.transcript
+    if player.went_away:
+        # What followed its last answer it may not have come to write; others have, behind it.
+        told = _as_far_as_known(told, added, (written.settled or written.size) - len(before))
+        expected += _unwritten(expected, trace)
+    difference = _difference("transcript", told, added)
     return Rerun(
         recording=recording,
         transcript=added,
@@ -121,18 +128,52 @@ async def _played(recording: Recording, folder: Path) -> Rerun:
         notes=notes,
         updates=tuple(updates),
         finished=ended[0] if ended else None,
+        went_away=player.went_away,
     )
 
 
+@define
+class Written:
+    """The transcript of a rerun, and how much of it was written when the answers gave out."""
+
+    path: Path
+    settled: int | None = None  # None: all of it
+
+    @property
+    def size(self) -> int:
+        return self.path.stat().st_size if self.path.exists() else 0
+
+    def text(self, behind: int) -> str:
+        data = self.path.read_bytes() if self.path.exists() else b""
+        return data[behind:].decode("utf-8", "surrogateescape")
+
+
+def _as_far_as_known(told: str, added: str, settled: int) -> str:
+    """The recorded transcript where it is known; beyond that, what we have made ourselves."""
+    sure = added.encode("utf-8", "surrogateescape")[:settled].decode("utf-8", "surrogateescape")
+    return told[: len(sure)] + added[len(sure) :]
+
+
+def _unwritten(recorded: str, now: str) -> str:
+    """The last record, where the process went away before it was written."""
+    return now[len(recorded) :] if now.startswith(recorded) else ""
+
+
 def _transcript(
-    player: Player, facts: Mapping[str, Any], path: Path, updates: list[Update]
+    player: Player, facts: Mapping[str, Any], written: Written, updates: list[Update]
 ) -> Transcript:
+    def now() -> float:
+        time = float(player.take("transcript.now"))
+        if player.at_the_end():  # what is written now may not have been
+            written.settled = written.size
+        return time
+
     transcript = Transcript(
-        path,
+        written.path,
         session_id=facts["session_id"],
-        cwd=path.parent,
+        cwd=written.path.parent,
         show=updates.append,
-        now=lambda: float(player.take("transcript.now")),
+        now=now,
     )
     known = {each.name for each in attrs.fields(Facts)}
     transcript.facts = Facts(**{key: facts[key] for key in facts if key in known})
@@ -140,7 +181,7 @@ def _transcript(
 
 
 def _ports(player: Player, transcript: Transcript, updates: list[Update]) -> Ports:
-    present = player.take("ports")
+    present = player.take("ports")["played"]
     optional: dict[str, Any] = {name: OPTIONAL[name](player) for name in present}
     return Ports(
         model=PlayedModel(player),

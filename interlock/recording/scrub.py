@@ -57,7 +57,7 @@ def scrubbed(
 
     What came of the run is scrubbed as well, as text; a rerun says whether that is the same.
     """
-    files = (recording.header["before"], recording.transcript, recording.trace)
+    files = (recording.before, recording.transcript, recording.trace)
     inner = [value for text in files for value in _parsed(text)]
     found = set(more) | _of_environment(environ)
     for value in (*inner, *recording.lines):
@@ -71,11 +71,11 @@ def scrubbed(
     def hidden(text: str) -> str:
         return pattern.sub(lambda match: "*" * len(match[0]), text)
 
-    header = {**recording.header, "before": _each_line(recording.header["before"], hidden)}
-    header["facts"] = _mapped(recording.header["facts"], hidden)
+    header = {**recording.header, "facts": _mapped(recording.header["facts"], hidden)}
     clean = evolve(
         recording,
         header=header,
+        before=_each_line(recording.before, hidden),
         lines=tuple(_mapped(line, hidden) for line in recording.lines if not _is_piece(line)),
         transcript=_each_line(recording.transcript, hidden),
         trace=_each_line(recording.trace, hidden),

@@ -27,7 +27,7 @@ def recorded(shell: Shell) -> Shell:
     ]
     with ServerThread(answers) as server:
         ran = shell.run(
-            *("-p", "what is in notes.txt?", "--record"),
+            *("-p", "what is in notes.txt?"),
             program=REAL,
             env={"ANTHROPIC_BASE_URL": server.base_url},
         )
@@ -83,14 +83,18 @@ def test_a_recording_that_was_changed_is_shown_side_by_side(recorded: Shell) -> 
     assert now_line[mark.index("^")] == "o"
 
 
-def test_a_run_that_was_not_recorded_says_how_to(shell: Shell) -> None:
+def test_a_run_that_was_not_recorded_is_decided_again_and_says_why_no_more(shell: Shell) -> None:
     with ServerThread([reply("Hello.")]) as server:
-        shell.run("-p", "hi", program=REAL, env={"ANTHROPIC_BASE_URL": server.base_url})
+        env = {"ANTHROPIC_BASE_URL": server.base_url}
+        shell.run("-p", "hi", "--no-record", program=REAL, env=env)
 
-    ran = interlock(shell, "record", "last")
+    kept, ran = interlock(shell, "record", "last"), interlock(shell, "replay", "last")
 
-    assert (ran.code, ran.out) == (1, "")
-    assert "was not recorded: run it with --record, or set INTERLOCK_RECORD=1" in ran.err
+    assert (kept.code, kept.out) == (1, "")
+    assert "cannot be kept: what the world answered was not recorded" in kept.err
+    assert ran.code == 0
+    assert "steps, all agree\n" in ran.out
+    assert ran.out.endswith(", so it cannot be run again\n")
 
 
 def test_what_if_names_the_runs_that_would_have_gone_elsewhere(shell: Shell) -> None:

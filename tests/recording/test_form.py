@@ -61,7 +61,7 @@ def altered(tmp_path: Path, line: int, value: bytes | None) -> Path:
 @pytest.mark.parametrize(
     ("line", "value", "problem"),
     [
-        (0, b'{"recording":99}', ":1: is of version 99, known is 1; use a newer interlock"),
+        (0, b'{"recording":99}', ":1: is of version 99, known is 2; use a newer interlock"),
         (0, b'{"a":1}', ":1: is no recording of a run"),
         (0, b'{"recording":1,"facts":{}}', ":1: its before is missing or of the wrong kind"),
         (7, b"{", ":8: is no JSON"),

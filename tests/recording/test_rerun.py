@@ -128,8 +128,12 @@ async def test_settings_that_are_new_since_are_told_and_change_nothing(
     assert again.notes == ("settings that are new since: max_sleep_s",)
 
 
-async def test_a_run_that_nobody_asked_to_record_leaves_no_recording(room: Room) -> None:
-    async with ScriptedServer([reply("Hello.")]) as server, room.open(server) as agent:
+async def test_where_recording_is_off_a_run_leaves_none(room: Room) -> None:
+    off = {"INTERLOCK_RECORD": "off"}
+    async with (
+        ScriptedServer([reply("Hello.")]) as server,
+        room.open(server, environ=off) as agent,
+    ):
         await tell(agent, "hello")
 
     assert recordings(room.home) == []
