@@ -208,7 +208,7 @@ class Agent:
         with (
             opened_trace(path, loop) as writer,
             CallJournal(writer, path, self._clock) as calls,
-            self._recordings.of(
+            self._recordings.run(
                 path, loop, self._transcript, self._interrupt, counted
             ) as recorder,
         ):

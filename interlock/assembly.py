@@ -18,7 +18,9 @@ from interlock.admission import Admission
 from interlock.agent import Agent
 from interlock.captioner import captioner
 from interlock.context.inject import PROJECT, user_context
+from interlock.context.keepsakes import RecentFiles
 from interlock.context.microcompact import context_edits
+from interlock.context.surroundings import Surroundings
 from interlock.cooldown import CoolDown
 from interlock.errors import UsageError
 from interlock.home import SessionPaths
@@ -27,6 +29,7 @@ from interlock.hooks import (
     HookedRequests,
     HookMatcher,
     NotifyingAsker,
+    PreCompact,
     SessionFacts,
     SessionHooks,
     Trees,
@@ -60,7 +63,7 @@ from interlock.tools import (
     processes,
 )
 from interlock.tools.bash import Bash
-from interlock.window import Window
+from interlock.window import SaidAtStart
 from interlock.world import RandomIds, RealClock
 from phases.world.messages import Json, encoded
 from phases.world.ports import Clock
@@ -130,16 +133,22 @@ async def open_agent(
         keeping = _keeping(start, gate, todos, ledger, reads, offered)
         problem = keeping.take_up(start.state)
         todos.recall(start.messages)
-        window = Window.of(
-            model=ledger,
-            count=adapter.count,
-            paths=paths,
-            recent_files=reads.recent,
-            settings=settings,
-            clock=clock,
-            ids=ids,
-            keepsakes=(OpenTodos(todos),),
-            hooks=hooked,
+        recordings = Recordings.of(
+            settings.record if options.record is None else options.record,
+            Surroundings(
+                model=ledger,
+                count=adapter.count,
+                clock=clock,
+                ids=ids,
+                consent=PreCompact(hooked),
+                keepsakes=(
+                    SaidAtStart(hooked),
+                    OpenTodos(todos),
+                    RecentFiles(reads.recent, settings.limits),
+                ),
+            ),
+            paths,
+            settings.features,
         )
         agent = Agent(
             session_id=paths.session_id,
@@ -160,13 +169,13 @@ async def open_agent(
             transcript=transcript,
             fixed_tokens=front.tokens,
             cooldown=CoolDown(settings.limits.fallback_cooldown_s, clock),
-            window=window,
+            window=recordings.window,
             prefetches=tuple(prefetches),
             strange_rules=gate.judge.rules.strangers((*names(), *offered)),
             told_first=(*_told_of(box, gate.judge.confined, warning, problem), *start.told),
             clock=clock,
             keeping=keeping,
-            recordings=Recordings(settings.record if options.record is None else options.record),
+            recordings=recordings,
             messages=start.messages,
             tracking=start.state.tracking,
             folder=start.folder(),

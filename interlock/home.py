@@ -70,6 +70,10 @@ class SessionPaths:
         return self.runs / f"{run_id}.trace.jsonl"
 
     @property
+    def collapses(self) -> Path:
+        return self.folder / "collapses.jsonl"
+
+    @property
     def tool_results(self) -> Path:
         return self.folder / "tool-results"
 

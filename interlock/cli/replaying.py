@@ -13,6 +13,9 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import evolve
 
 from fsm import Machine, Trace, digest, read_trace
 from interlock.cli.calls import replayed as calls_replayed
@@ -24,6 +27,9 @@ from interlock.recording.reading import PACKED, beside, is_recording, read_recor
 from interlock.sessions.runs import RunFile, one_run
 from interlock.table import LOOP
 from phases.world.loop import Loop
+
+if TYPE_CHECKING:  # slow to load, and of use to few
+    from interlock.what_if import Change, Verdict
 
 _TRACE = ".trace.jsonl"
 _NOT_RECORDED = "what the world answered was not recorded (recordRuns or INTERLOCK_RECORD was off)"
@@ -161,26 +167,50 @@ def _loop_trace(found: RunFile) -> Trace:
 
 
 def _what_if(found: list[RunFile], sets: list[str], table: str | None) -> int:
-    from fsm.replay import render
-    from interlock.what_if import change_of, judged, told
+    from interlock.what_if import change_of, told
 
     changes = [change_of(each) for each in sets]
     machine = LOOP if table is None else _table(table)
     verdicts, code = [], 0
     for each in found:
-        try:
-            verdict = judged(_loop_trace(each), changes, machine)
-        except ValueError as error:
-            raise UsageError(f"{each.path}: {error}") from error
+        verdict = _verdict(each, changes, machine)
         verdicts.append(verdict)
-        if verdict.divergence is not None:
-            print(f"{each.run_id}: {verdict.steps} of {verdict.of} steps stay as they were")
-            print(render(verdict.divergence))
+        if _tell_verdict(each, verdict):
             code = 1
         elif not is_recording(each.path) and not changes:
             code = max(code, _replayed_calls(each, what_if=True))
     print(told(changes, table, verdicts))
     return code
+
+
+def _verdict(found: RunFile, changes: list[Change], machine: Machine[Loop]) -> Verdict:
+    from interlock.what_if import judged, run_otherwise
+
+    try:
+        verdict = judged(_loop_trace(found), changes, machine)
+    except ValueError as error:
+        raise UsageError(f"{found.path}: {error}") from error
+    recording = found.path if is_recording(found.path) else beside(found.path)
+    if not recording.exists():
+        return evolve(verdict, decided_only=True)
+    if not changes:
+        return verdict
+    return asyncio.run(run_otherwise(verdict, read_recording(recording), changes))
+
+
+def _tell_verdict(found: RunFile, verdict: Verdict) -> bool:
+    """Whether there is a difference to tell."""
+    from fsm.replay import render
+    from interlock.recording.otherwise import told
+
+    if verdict.divergence is None and verdict.elsewhere is None:
+        return False
+    print(f"{found.run_id}: {verdict.steps} of {verdict.of} steps stay as they were")
+    if verdict.elsewhere is not None:
+        print(told(verdict.elsewhere, verdict.of))
+    elif verdict.divergence is not None:
+        print(render(verdict.divergence))
+    return True
 
 
 def _table(name: str) -> Machine[Loop]:

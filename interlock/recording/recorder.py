@@ -16,14 +16,18 @@ import attrs
 from attrs import define, frozen
 
 from interlock import __version__
+from interlock.context.surroundings import Surroundings
 from interlock.drive import Ports
+from interlock.home import SessionPaths
 from interlock.recording.codec import Pool
 from interlock.recording.form import SUFFIX, VERSION
+from interlock.recording.outer import Spool, noted
 from interlock.recording.reading import PACKED, run_of
 from interlock.recording.tape import Tape
 from interlock.recording.wrapped import on_tape, timed
 from interlock.sessions import Transcript
-from phases.world.loop import Loop
+from interlock.window import Window
+from phases.world.loop import Features, Loop
 from phases.world.messages import Message
 from phases.world.ports import Clock, Interrupt
 from phases.world.updates import Notice, Show
@@ -76,17 +80,33 @@ class _OnTape:
         return recorded
 
 
-@define
+@define(kw_only=True)
 class Recordings:
-    """Those of one session."""
+    """Those of one session, and what keeps its window: that notes what it asks of the world."""
 
     wanted: bool
+    window: Window
+    results: Path
+    spool: Spool
     _pool: Pool | None = None  # what the newest one and those before it have written
     _newest: str | None = None
     _links: int = 0
 
-    @contextmanager
+    @classmethod
     def of(
+        cls, wanted: bool, around: Surroundings, paths: SessionPaths, features: Features
+    ) -> Recordings:
+        spool, results = Spool(), paths.tool_results
+        window = Window.of(
+            noted(spool, around) if wanted else around,
+            results=results,
+            collapses=paths.collapses,
+            features=features,
+        )
+        return cls(wanted=wanted, window=window, results=results, spool=spool)
+
+    @contextmanager
+    def run(
         self, trace: Path, loop: Loop, transcript: Transcript, interrupt: Interrupt, show: Show
     ) -> Iterator[Recorder]:
         """The recorder of a run whose trace is `trace`; its file lies beside that one."""
@@ -99,10 +119,11 @@ class Recordings:
             tape = Tape(file, interrupt, self._continued())
             self._head(tape, path, loop, transcript)
             was, transcript.now = transcript.now, _noting_time(tape, transcript.now)
+            self.spool.tape = tape
             try:
                 yield _OnTape(tape)
             finally:  # also where it was cancelled: it has come to an ending then
-                transcript.now = was
+                transcript.now, self.spool.tape = was, None
                 tape.put({"to": _size(transcript.path)})
                 tape.flush()
         self._ended(path, tape, show)
@@ -128,9 +149,12 @@ class Recordings:
                 "session": os.path.relpath(transcript.path, path.parent),
                 "from": _size(transcript.path),
                 "after": self._newest,
+                "results": str(self.results),
             }
         )
         tape.gave("begin", tape.pool.encoded(loop))
+        memory = tape.pool.encoded(self.window.memory)
+        tape.gave("window", {"memory": memory, **self.spool.present})
 
     def _ended(self, path: Path, tape: Tape, show: Show) -> None:
         if tape.problem is not None:

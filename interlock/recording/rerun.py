@@ -1,12 +1,13 @@
 """Run a recorded run once more: real phases, real driver, a real transcript and a real trace.
 
-Only the ports are played. Then the two files are held against the recorded ones, byte for byte;
+The context pipeline is the real one too, around what the world answered it; else the ports are
+played. Then the two files are held against the recorded ones, byte for byte;
 of a header, only what this version knows beyond the recorded one may differ, and it is told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from itertools import zip_longest
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 import anyio
 import attrs
 import orjson
-from attrs import define, frozen
+from attrs import define, evolve, frozen
 
 from fsm import TraceWriter, header_of
 from interlock import records
@@ -36,10 +37,12 @@ from interlock.recording.player import (
     Player,
     WentAway,
 )
+from interlock.recording.surrounded import window_of
 from interlock.sessions import Transcript
 from interlock.sessions.facts import Facts
 from interlock.table import LOOP
-from phases.world.loop import Loop
+from interlock.window import Window
+from phases.world.loop import Loop, Run
 from phases.world.updates import Update
 
 
@@ -74,18 +77,25 @@ class Rerun:
         return self.parting is None and self.difference is None
 
 
-async def rerun(recording: Recording, folder: Path) -> Rerun:
+def _as_it_was(run: Run) -> Run:
+    return run
+
+
+async def rerun(
+    recording: Recording, folder: Path, changed: Callable[[Run], Run] = _as_it_was
+) -> Rerun:
     """Run it again; its files are written into `folder`, which must be empty.
 
+    With settings that are `changed`, where it is to be seen what would be otherwise.
     Raises RecordingError for a recording that cannot be played.
     """
     try:
-        return await _played(recording, folder)
+        return await _played(recording, folder, changed)
     except (ValueError, KeyError, TypeError) as error:
         raise RecordingError(recording.name, f"cannot be played: {error}") from error
 
 
-async def _played(recording: Recording, folder: Path) -> Rerun:
+async def _played(recording: Recording, folder: Path, changed: Callable[[Run], Run]) -> Rerun:
     transcript_path, trace_path = folder / "session.jsonl", folder / "run.trace.jsonl"
     before = recording.before.encode("utf-8", "surrogateescape")
     if before:
@@ -96,8 +106,13 @@ async def _played(recording: Recording, folder: Path) -> Rerun:
     with anyio.CancelScope() as outside:
         player = Player(recording, outside)
         loop: Loop = player.pool.decoded(player.take("begin"), Loop)
+        loop = evolve(loop, run=changed(loop.run))
         transcript = _transcript(player, recording.header["facts"], written, updates)
-        ports = _ports(player, transcript, updates)
+        window = None
+        if "results" in recording.header:
+            results = Path(recording.header["results"])
+            window = window_of(player, results, loop.run.features, updates.append)
+        ports = _ports(player, transcript, updates, window)
         header = header_of(
             LOOP, chain_id=loop.run.chain_id, depth=loop.run.depth, start=records.start(loop)
         )
@@ -180,9 +195,13 @@ def _transcript(
     return transcript
 
 
-def _ports(player: Player, transcript: Transcript, updates: list[Update]) -> Ports:
-    present = player.take("ports")["played"]
-    optional: dict[str, Any] = {name: OPTIONAL[name](player) for name in present}
+def _ports(
+    player: Player, transcript: Transcript, updates: list[Update], window: Window | None
+) -> Ports:
+    present = player.take("ports")
+    optional: dict[str, Any] = {name: OPTIONAL[name](player) for name in present["played"]}
+    if window is not None:
+        optional |= {name: getattr(window, name) for name in present["run"]}
     return Ports(
         model=PlayedModel(player),
         executor=PlayedExecutor(player, transcript.record_results),

@@ -21,7 +21,6 @@ from phases.world.ports import (
     Attachments,
     Caption,
     Clock,
-    Collapse,
     Executor,
     History,
     Ids,
@@ -30,18 +29,17 @@ from phases.world.ports import (
     Mender,
     Model,
     ModelEvent,
-    Piped,
-    Pipeline,
     Ran,
     Request,
     Spoken,
     StopHooks,
-    Summarised,
-    Summariser,
     TextDelta,
     ThinkingDelta,
     ToolSummaries,
 )
+
+# What stands behind these is noted where it asks the world itself (see `outer`).
+RUN_AGAIN = ("pipeline", "collapse", "summariser")
 
 
 def on_tape(tape: Tape, ports: Ports) -> Ports:
@@ -58,7 +56,8 @@ def on_tape(tape: Tape, ports: Ports) -> Ports:
     for name, wrap in _WRAPPERS.items():
         if getattr(ports, name) is not None:
             given[name] = wrap(tape, getattr(ports, name))
-    tape.gave("ports", {"played": [name for name in _WRAPPERS if name in given], "run": []})
+    played = [name for name in _WRAPPERS if name in given]
+    tape.gave("ports", {"played": played, "run": [*RUN_AGAIN]})
     return evolve(ports, **given)
 
 
@@ -66,29 +65,33 @@ def timed(tape: Tape, clock: Clock) -> Clock:
     return _Clock(tape, clock)
 
 
+async def asked(tape: Tape, model: Model, request: Request) -> AsyncGenerator[ModelEvent, None]:
+    """One request of the model, and all that comes of it."""
+    tape.gave("model.ask", tape.pool.encoded(request))
+    try:
+        async with aclosing(model.ask(request)) as events:
+            async for event in events:
+                if isinstance(event, TextDelta | ThinkingDelta):  # as often as all else
+                    tape.piece({"is": type(event).__name__, "text": event.text})
+                else:
+                    tape.gave("model.event", tape.pool.encoded(event))
+                yield event
+    except GeneratorExit:  # whoever asked has heard enough
+        tape.gave("model.end")
+        raise
+    except BaseException as error:
+        tape.raised("model.end", error)
+        raise
+    tape.gave("model.end")
+
+
 @frozen
 class _Model:
     tape: Tape
     model: Model
 
-    async def ask(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
-        tape = self.tape
-        tape.gave("model.ask", tape.pool.encoded(request))
-        try:
-            async with aclosing(self.model.ask(request)) as events:
-                async for event in events:
-                    if isinstance(event, TextDelta | ThinkingDelta):  # as often as all else
-                        tape.piece({"is": type(event).__name__, "text": event.text})
-                    else:
-                        tape.gave("model.event", tape.pool.encoded(event))
-                    yield event
-        except GeneratorExit:  # whoever asked has heard enough
-            tape.gave("model.end")
-            raise
-        except BaseException as error:
-            tape.raised("model.end", error)
-            raise
-        tape.gave("model.end")
+    def ask(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
+        return asked(self.tape, self.model, request)
 
 
 @frozen
@@ -194,46 +197,6 @@ class _Mender:
 
 
 @frozen
-class _Pipeline:
-    tape: Tape
-    pipeline: Pipeline
-
-    async def prepare(self, loop: Loop) -> Piped:
-        return await self.tape.through("pipeline.prepare", self.pipeline.prepare(loop))
-
-
-@frozen
-class _Summariser:
-    tape: Tape
-    summariser: Summariser
-
-    async def summarise(
-        self, loop: Loop, view: tuple[Message, ...], *, trigger: str, media: bool = True
-    ) -> Summarised:
-        work = self.summariser.summarise(loop, view, trigger=trigger, media=media)
-        return await self.tape.through("summariser.summarise", work)
-
-
-@frozen
-class _Collapse:
-    tape: Tape
-    collapse: Collapse
-
-    def staged(self, view: tuple[Message, ...]) -> int:
-        return self.tape.at_once("collapse.staged", lambda: self.collapse.staged(view))
-
-    async def drain(self, view: tuple[Message, ...]) -> tuple[tuple[Message, ...], int]:
-        tape = self.tape
-        try:
-            left, committed = await self.collapse.drain(view)
-        except BaseException as error:
-            tape.raised("collapse.drain", error)
-            raise
-        tape.gave("collapse.drain", [tape.pool.encoded(left), committed])
-        return left, committed
-
-
-@frozen
 class _StopHooks:
     tape: Tape
     hooks: StopHooks
@@ -256,9 +219,6 @@ class _Attachments:
 
 _WRAPPERS: dict[str, Callable[[Tape, Any], Any]] = {
     "mender": _Mender,
-    "pipeline": _Pipeline,
-    "collapse": _Collapse,
-    "summariser": _Summariser,
     "stop_hooks": _StopHooks,
     "attachments": _Attachments,
 }

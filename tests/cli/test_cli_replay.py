@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from interlock.scripted import ServerThread, reply, tool_use
+from interlock.what_if import Verdict, change_of, told
 from tests.cli.shell import REAL, ROOT, Ran, Shell
 
+UNRECORDED = Verdict(steps=3, of=3, divergence=None, was=(0.8,), decided_only=True)
 GOLDEN = ROOT / "tests" / "golden"
 
 
@@ -20,7 +22,7 @@ def interlock(shell: Shell, *arguments: str) -> Ran:
 @pytest.fixture
 def recorded(shell: Shell) -> Shell:
     """A shell in which one run was recorded."""
-    (shell.folder / "notes.txt").write_text("remember the milk\n")
+    (shell.folder / "notes.txt").write_text("remember the milk\n" + "and the rest\n" * 900)
     answers = [
         reply("I look", tool_use("Read", {"file_path": "notes.txt"})),
         reply("There is milk."),
@@ -119,6 +121,28 @@ def test_what_if_takes_features_and_budgets_by_their_names(shell: Shell) -> None
     )
     assert "guard can_escalate changed its mind: True -> False" in ran.out
     assert "guard turn_limit_reached changed its mind: False -> True" in ran.out
+
+
+def test_what_if_runs_a_recorded_run_again_under_another_threshold(recorded: Shell) -> None:
+    ran = interlock(
+        recorded, "replay", "--what-if", "--set", "compact_threshold=0.01", str(recorded.home)
+    )
+
+    step, then, now, unknown, _, count = ran.out.splitlines()[1:]
+    assert ran.code == 1
+    assert step == "in step 7 of 14, preprocess:"
+    assert then == "  recorded  goes on to the next step"
+    assert now == "  now       is about to compact the history"
+    assert "cannot be known" in unknown
+    assert count == "with compact_threshold 0.01 instead of 0.9: 1 of 1 run differs"
+
+
+def test_what_if_says_which_runs_cannot_show_it() -> None:
+    changes, verdicts = [change_of("compact_threshold=0.5")], [UNRECORDED]
+
+    assert told(changes, None, verdicts).endswith(
+        "1 run cannot show it: compact_threshold is read where nothing was recorded"
+    )
 
 
 def test_what_if_takes_another_table(shell: Shell) -> None:
