@@ -50,7 +50,7 @@ format: install ## let ruff rewrite the code
 golden: install ## record the golden traces anew
 	$(BIN)/python -m tests.golden.record
 
-bench: install ## overhead, calls side by side, 3,000 turns, floods, large files, replay, resume
+bench: install ## overhead, calls side by side, 3,000 turns, floods, large files, replay, recording, resume
 	$(BIN)/python benches/overhead.py
 	$(BIN)/python benches/parallel_tools.py
 	$(BIN)/python benches/long_job.py
@@ -58,6 +58,7 @@ bench: install ## overhead, calls side by side, 3,000 turns, floods, large files
 	$(BIN)/python benches/grep_tree.py
 	$(BIN)/python benches/read_huge.py
 	$(BIN)/python benches/replay.py
+	$(BIN)/python -m benches.recording
 	$(BIN)/python benches/resume.py
 
 clean: ## remove what the targets made
