@@ -53,7 +53,7 @@ golden: install ## record the golden traces anew
 crash: install ## kill it before and after every edge and write, resume, print the matrix
 	$(BIN)/python -m tests.crash --random 200
 
-bench: install ## overhead, calls side by side, 3,000 turns, floods, large files, replay, resume, append
+bench: install ## overhead, calls side by side, 3,000 turns, floods, large files, replay, recording, resume, append
 	$(BIN)/python benches/overhead.py
 	$(BIN)/python benches/parallel_tools.py
 	$(BIN)/python benches/long_job.py
@@ -61,6 +61,7 @@ bench: install ## overhead, calls side by side, 3,000 turns, floods, large files
 	$(BIN)/python benches/grep_tree.py
 	$(BIN)/python benches/read_huge.py
 	$(BIN)/python benches/replay.py
+	$(BIN)/python -m benches.recording
 	$(BIN)/python benches/resume.py
 	$(BIN)/python benches/append.py
 

@@ -104,7 +104,7 @@ class Costs:
 # --- the three loops -------------------------------------------------------------------------
 
 
-async def interlock(place: Place, turns: int) -> Marks:
+async def interlock(place: Place, turns: int, *, record: bool = False) -> Marks:
     """The agent as the command line builds it: trace, transcript, permissions and all checks."""
     marks = Marks()
 
@@ -113,7 +113,12 @@ async def interlock(place: Place, turns: int) -> Marks:
             marks.note()
 
     options = Options(
-        cwd=place.cwd, model=MODEL, tools=("Read",), system_prompt=SYSTEM, max_turns=turns
+        cwd=place.cwd,
+        model=MODEL,
+        tools=("Read",),
+        system_prompt=SYSTEM,
+        max_turns=turns,
+        record=record,
     )
     settings = Settings(
         home=place.home, limits=Limits(), api_key="none", base_url=place.url, output_cap=MAX_TOKENS

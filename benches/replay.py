@@ -2,8 +2,8 @@
 
 Decisions: the traces of `tests/golden` over and over, and one run of many turns; reading the file
 is not counted (it is told apart). Whole runs: the recordings of `tests/golden`, each through the
-real phases into a real transcript and trace. Times are those of
-the processor. Prints; judges nothing.
+real phases into a real transcript and trace, and once more under another setting. Times are those
+of the processor. Prints; judges nothing.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from interlock import records
 from interlock.recording import read_recording, rerun
 from interlock.table import LOOP
 from interlock.testing import call, play, says, tool
+from interlock.what_if import Verdict, change_of, run_otherwise
 from phases.world.loop import Loop
 
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden"
@@ -39,6 +40,7 @@ def main() -> None:
     decisions(f"a run of {asked.turns:,} turns", [long_run(asked.turns)], times=3)
     for path in sorted(GOLDEN.glob("*.recording.jsonl")):
         whole(path, asked.runs)
+        what_if(path, asked.runs)
 
 
 def long_run(turns: int) -> Trace:
@@ -100,6 +102,22 @@ def whole(path: Path, times: int) -> None:
         f"{path.name}: run again {times} times, {same} the same to the byte, "
         f"{1000 * seconds / times:.1f} ms each"
     )
+
+
+def what_if(path: Path, times: int) -> None:
+    """The same run under a threshold that is never reached: followed to its end."""
+    changes = [change_of("compact_threshold=0.99")]
+
+    async def judged() -> int:
+        unlike = 0
+        for _ in range(times):
+            verdict = Verdict(steps=0, of=0, divergence=None)
+            verdict = await run_otherwise(verdict, read_recording(path), changes)
+            unlike += verdict.differs
+        return unlike
+
+    differ, seconds = timed(lambda: asyncio.run(judged()))
+    print(f"  what if: {differ} of {times} differ, {1000 * seconds / times:.1f} ms each")
 
 
 def timed(work: Callable[[], T]) -> tuple[T, float]:

@@ -21,6 +21,8 @@ from interlock.agents.here import Here
 from interlock.agents.nursery import Nursery
 from interlock.captioner import captioner
 from interlock.checkpoints import Checkpoints
+from interlock.context.keepsakes import RecentFiles
+from interlock.context.surroundings import Surroundings
 from interlock.cooldown import CoolDown
 from interlock.front import adapter_of, front_of
 from interlock.home import SessionPaths
@@ -29,6 +31,7 @@ from interlock.hooks import (
     HookedRequests,
     HookMatcher,
     NotifyingAsker,
+    PreCompact,
     SessionFacts,
     SessionHooks,
     Trees,
@@ -46,6 +49,7 @@ from interlock.options import Options
 from interlock.permissions import Asker, Gate, NobodyAsks
 from interlock.permissions.explain import judge_of
 from interlock.planning import Planning
+from interlock.recording import Recordings
 from interlock.resuming import Begun, begun
 from interlock.running import Shared, Worker
 from interlock.sandbox import Sandbox, opened, without
@@ -63,7 +67,7 @@ from interlock.tools import (
     processes,
 )
 from interlock.tools.bash import Bash
-from interlock.window import Window
+from interlock.window import SaidAtStart
 from interlock.world import RandomIds, RealClock
 from phases.world.ports import Clock
 from phases.world.updates import Notice
@@ -143,16 +147,22 @@ async def open_agent(
         keeping = _keeping(start, gate, todos, reads, offered)
         problem = keeping.take_up(start.state)
         todos.recall(start.messages)
-        window = Window.of(
-            model=ledger,
-            count=adapter.count,
-            paths=paths,
-            recent_files=reads.recent,
-            settings=settings,
-            clock=clock,
-            ids=ids,
-            keepsakes=(OpenTodos(todos),),
-            hooks=hooked,
+        recordings = Recordings.of(
+            settings.record if options.record is None else options.record,
+            Surroundings(
+                model=ledger,
+                count=adapter.count,
+                clock=clock,
+                ids=ids,
+                consent=PreCompact(hooked),
+                keepsakes=(
+                    SaidAtStart(hooked),
+                    OpenTodos(todos),
+                    RecentFiles(reads.recent, settings.limits),
+                ),
+            ),
+            paths,
+            settings.features,
         )
         shared = Shared(
             options=options,
@@ -169,7 +179,7 @@ async def open_agent(
             gate=gate,
             tools=offered,
             transcript=transcript,
-            window=window,
+            recordings=recordings,
             tool_session=ToolSession(
                 root=cwd, spill=paths.tool_results, reads=reads, keep=checkpoints.before_change
             ),

@@ -76,6 +76,10 @@ class SessionPaths:
         return self.runs / f"{run_id}.trace.jsonl"
 
     @property
+    def collapses(self) -> Path:
+        return self.folder / "collapses.jsonl"
+
+    @property
     def tool_results(self) -> Path:
         return self.folder / "tool-results"
 
@@ -117,6 +121,10 @@ class AgentPaths:
     @property
     def folder(self) -> Path:
         return self.session.folder / "agents" / self.agent_id
+
+    @property
+    def collapses(self) -> Path:
+        return self.folder / "collapses.jsonl"
 
     @property
     def tool_results(self) -> Path:

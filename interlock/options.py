@@ -73,7 +73,7 @@ class Options:
     session_id: str | None = None  # of a new session, or of the branch
     resume: Resume | None = None  # None: a new session
     include_partial_messages: bool = False
-    record: bool = False  # each run, so that it can be run again to the byte
+    record: bool | None = None  # each run, so that it can be run again to the byte
     hooks: tuple[Hook, ...] = ()  # of settings files (interlock.hooks.parse)
     agents: tuple[AgentDefinition, ...] = ()  # types beside the built-in ones; the last counts
     sandbox_mode: Mode | None = None  # None: as `sandbox` says

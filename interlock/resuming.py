@@ -38,8 +38,6 @@ from interlock.world import RandomIds
 from phases.world.messages import Kind, Message, ToolResult
 from phases.world.updates import Notice, Recorded, Update
 
-_COLLAPSES = "collapses.jsonl"
-
 
 @frozen(kw_only=True)
 class Begun:
@@ -140,7 +138,7 @@ def _of_branch(state: SessionState, source: SessionPaths, paths: SessionPaths) -
     """What a branch knows of the session it comes from."""
     with suppress(OSError):  # without it old rounds are shown whole again
         paths.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        shutil.copy(source.folder / _COLLAPSES, paths.folder / _COLLAPSES)
+        shutil.copy(source.collapses, paths.collapses)
     carry_over(source.folder, paths.folder)
     readable = (*state.readable, str(source.tool_results))
     return evolve(state, readable=readable)

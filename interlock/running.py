@@ -26,7 +26,7 @@ from interlock.ledger import Aside, Ledger
 from interlock.model import Mender
 from interlock.options import Options
 from interlock.permissions import ChildGate, Gate
-from interlock.recording import Recorder, Recorders, recorder_of
+from interlock.recording import Recorder, Recordings
 from interlock.sessions import Transcript
 from interlock.settings import Settings
 from interlock.tools import TodoList, Tool, ToolExecutor, ToolSession
@@ -111,7 +111,7 @@ class Worker:
     gate: Gate | ChildGate
     tools: Mapping[str, Tool]
     transcript: Transcript
-    window: Window
+    recordings: Recordings  # and what keeps its window
     tool_session: ToolSession
     todos: TodoList
     interrupt: InterruptSignal
@@ -119,6 +119,10 @@ class Worker:
     results_kept: Callable[[], None] = _nothing  # called when results were written down
     standing: Standing = field(factory=Standing)
     mender: Mender = field(factory=Mender)
+
+    @property
+    def window(self) -> Window:
+        return self.recordings.window
 
     @property
     def fixed_tokens(self) -> int:
@@ -188,7 +192,7 @@ class Worker:
         with (
             opened_trace(path, loop) as writer,
             CallJournal(writer, path, shared.clock, self.transcript) as calls,
-            self._recorder(path, loop, show) as recorder,
+            self.recordings.run(path, loop, self.transcript, self.interrupt, show) as recorder,
             self.ledger.beside() as aside,
         ):
             self.standing.loop, self.standing.aside = loop, aside
@@ -225,10 +229,6 @@ class Worker:
             self.shared.hooks.tasks = tasks
         for prefetch in inbox.prefetches:
             prefetch.start(tasks, loop.state.messages[-1].text)
-
-    def _recorder(self, path: Path, loop: Loop, show: Show) -> Recorders:
-        wanted = self.shared.options.record or self.shared.settings.record
-        return recorder_of(wanted, path, loop, self.transcript, self.interrupt, show)
 
     async def _record_results(self, results: tuple[Message, ...]) -> None:
         await self.transcript.record_results(results)

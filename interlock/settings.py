@@ -50,7 +50,7 @@ class Settings:
     web_allow: frozenset[str] = frozenset()  # hosts that WebFetch may reach beside public ones
     entrypoint: str = "cli"
     file_checkpointing: bool = True  # what the agent changes can be taken back
-    record: bool = False  # each run, so that it can be run again to the byte
+    record: bool = True  # each run, so that it can be run again to the byte
     disk: Disk = attrs.field(factory=Disk)
     debug: bool = False
 
@@ -81,7 +81,7 @@ class Settings:
             web_allow=read.hosts("INTERLOCK_WEB_ALLOW"),
             entrypoint=read.text("CLAUDE_CODE_ENTRYPOINT") or "cli",
             file_checkpointing=_checkpointing(read),
-            record=read.switch("INTERLOCK_RECORD") or False,
+            record=read.switch("INTERLOCK_RECORD") is not False,
             disk=Disk(read.fsync("INTERLOCK_FSYNC")),
             debug=environ.get("INTERLOCK_DEBUG", "").lower() not in _OFF,
         )

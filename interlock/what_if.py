@@ -1,7 +1,8 @@
 """Old runs under another table or another setting: which take another path, where, and why.
 
-Only decisions are taken again: what the world answered is as it was. So each run is followed to
-the first step that would have gone elsewhere; what would have come of that nobody knows.
+Decisions are taken again, and a run that was recorded is run again with its context pipeline.
+Each is followed to the first step that would have gone elsewhere, or asked something that was
+never answered; what would have come of that nobody knows.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from fsm import Machine, Trace
 from fsm.replay import Divergence, replay
 from interlock import records
 from interlock.errors import UsageError
+from interlock.recording.form import Recording
+from interlock.recording.otherwise import Otherwise, otherwise
 from interlock.settings import features_of, limits_of
 from interlock.table import LOOP
 from phases.world.limits import Limits
@@ -24,6 +27,21 @@ from phases.world.loop import Features, Loop, Run
 _RUN = ("max_turns", "budget_usd", "token_budget", "output_cap")
 _LIMITS = tuple(each.name for each in attrs.fields(Limits))
 _FEATURES = tuple(each.name for each in attrs.fields(Features))
+# Read by the context pipeline, not by guards: only a run that was recorded can be asked.
+_BEHIND_PORTS = frozenset(
+    name
+    for name in (*_LIMITS, *_FEATURES)
+    if name.startswith(("microcompact", "collapse", "compact_t", "summary", "keepsake", "snip"))
+) | {
+    "autocompact",
+    "cache_lifetime_s",
+    "context_editing",
+    "context_window",
+    "result_budget",
+    "tool_output_cap",
+    "turn_output_cap",
+    "window_reserve",
+}
 
 
 @frozen(kw_only=True)
@@ -55,6 +73,12 @@ class Verdict:
     divergence: Divergence | None
     before: bool = False  # it parts as it is: by the table of today, without any change
     was: tuple[Any, ...] = ()  # of each change, what it was
+    elsewhere: Otherwise | None = None  # where it would have asked the world something else
+    decided_only: bool = False  # it was not recorded: what else would be otherwise is not known
+
+    @property
+    def differs(self) -> bool:
+        return self.elsewhere is not None or (self.divergence is not None and not self.before)
 
 
 def change_of(text: str) -> Change:
@@ -97,6 +121,22 @@ def judged(trace: Trace, changes: Sequence[Change], table: Machine[Loop] = LOOP)
     )
 
 
+async def run_otherwise(
+    verdict: Verdict, recording: Recording, changes: Sequence[Change]
+) -> Verdict:
+    """The verdict, where running it again shows a difference before that of its decisions."""
+
+    def changed(run: Run) -> Run:
+        for change in changes:
+            run = change.made(run)
+        return run
+
+    found = await otherwise(recording, changed)
+    if found is None or (verdict.divergence is not None and verdict.steps <= found.step):
+        return verdict
+    return evolve(verdict, steps=found.step, divergence=None, elsewhere=found)
+
+
 def told(changes: Sequence[Change], table: str | None, verdicts: Sequence[Verdict]) -> str:
     """One line: with what change, and how many runs differ."""
     words = []
@@ -105,12 +145,16 @@ def told(changes: Sequence[Change], table: str | None, verdicts: Sequence[Verdic
     for at, change in enumerate(changes):
         was = dict.fromkeys(_said(each.was[at]) for each in verdicts)
         words.append(f"{change.name} {_said(change.value)} instead of {' or '.join(was)}")
-    differ = sum(each.divergence is not None and not each.before for each in verdicts)
+    differ = sum(each.differs for each in verdicts)
     line = f"with {', '.join(words) or 'the table of today'}: "
     line += f"{differ} of {_runs(len(verdicts))} differ{'s' if differ == 1 else ''}"
     before = sum(each.before for each in verdicts)
     if before:
         line += f"; {_runs(before)} part{'s' if before == 1 else ''} without it already"
+    alone = sum(each.decided_only for each in verdicts)
+    unseen = [change.name for change in changes if change.name in _BEHIND_PORTS]
+    if alone and unseen:
+        line += f"; {_runs(alone)} cannot show it: {unseen[0]} is read where nothing was recorded"
     return line
 
 

@@ -5,27 +5,27 @@ The services of `interlock/context` meet the model and the session's folder here
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
-from interlock.context.autocompact import Autocompact, Count
-from interlock.context.collapse import Collapses
-from interlock.context.keepsakes import Keepsake, Keepsakes, RecentFiles
-from interlock.context.microcompact import Microcompact
-from interlock.context.pipeline import ContextPipeline
+from interlock.context.autocompact import Autocompact
+from interlock.context.collapse import Collapses, Staging
+from interlock.context.keepsakes import Keepsake
+from interlock.context.microcompact import Cleared, Microcompact
+from interlock.context.pipeline import ContextPipeline, Weighed
 from interlock.context.result_budget import ResultBudget
 from interlock.context.snip import Snip
 from interlock.context.summary import ModelSummariser
-from interlock.home import AgentPaths, SessionPaths
-from interlock.hooks import HookedSummariser, SessionHooks, Who, session_started
+from interlock.context.surroundings import Surroundings
+from interlock.hooks import SessionHooks, Who, session_started
 from interlock.model.prices import facts
 from interlock.settings import Settings
 from phases.world.limits import Limits
-from phases.world.loop import Loop
+from phases.world.loop import Features, Loop
 from phases.world.messages import Message
-from phases.world.ports import Clock, Ids, Model, Summarised
+from phases.world.ports import Summarised
 from phases.world.size import summarised_size, tokens_of
 from phases.world.updates import Compaction, Notice, Show, Update
 
@@ -60,49 +60,75 @@ def limits_for(models: Iterable[str], settings: Settings) -> Limits:
 
 
 @frozen(kw_only=True)
+class WindowMemory:
+    """What the levels know of the prompts before."""
+
+    weighed: Weighed = field(factory=Weighed)
+    budgeted: tuple[Message, ...] = ()
+    cleared: Cleared = field(factory=Cleared)
+    staging: Staging = field(factory=Staging)
+    told: str | None = None
+
+
+@frozen(kw_only=True)
 class Window:
     """What keeps a session's conversation inside the model's window."""
 
     pipeline: ContextPipeline
+    budget: ResultBudget
+    microcompact: Microcompact
     collapse: Collapses
-    summariser: HookedSummariser
     autocompact: Autocompact
+    summariser: ModelSummariser
 
     @classmethod
     def of(
         cls,
+        around: Surroundings,
         *,
-        model: Model,
-        count: Count | None,
-        paths: SessionPaths | AgentPaths,
-        recent_files: Callable[[], Sequence[Path]],
-        settings: Settings,
-        clock: Clock,
-        ids: Ids,
-        hooks: SessionHooks,
-        keepsakes: tuple[Keepsakes, ...] = (),
+        results: Path,
+        collapses: Path | None,
+        features: Features,
     ) -> Window:
-        """`keepsakes` go before the recently read files."""
-        files = RecentFiles(recent_files, settings.limits)
-        kept = (SaidAtStart(hooks), *keepsakes, files)
-        summariser = HookedSummariser(
-            ModelSummariser(model=model, ids=ids, clock=clock, keepsakes=kept), hooks
+        """`results` is the folder for what is too long to be shown, `collapses` the file of notes
+        that stand for old rounds; without one they are kept in memory."""
+        summariser = ModelSummariser(
+            model=around.model,
+            ids=around.ids,
+            clock=around.clock,
+            keepsakes=around.keepsakes,
+            consent=around.consent,
         )
-        collapse = Collapses(paths.folder / "collapses.jsonl")
-        autocompact = Autocompact(summariser, show=_nobody, count=count)
-        levels = (
-            ResultBudget(paths.tool_results),
-            Snip(),
-            Microcompact(clock=clock, cached=settings.features.context_editing),
-            collapse,
-            autocompact,
-        )
+        budget = ResultBudget(results, around.shelf)
+        microcompact = Microcompact(clock=around.clock, cached=features.context_editing)
+        collapse = Collapses(collapses)
+        autocompact = Autocompact(summariser, show=_nobody, count=around.count)
         return cls(
-            pipeline=ContextPipeline(levels),
+            pipeline=ContextPipeline((budget, Snip(), microcompact, collapse, autocompact)),
+            budget=budget,
+            microcompact=microcompact,
             collapse=collapse,
-            summariser=summariser,
             autocompact=autocompact,
+            summariser=summariser,
         )
+
+    @property
+    def memory(self) -> WindowMemory:
+        """What it goes by beside the loop: with it, another window does the same from here on."""
+        return WindowMemory(
+            weighed=self.pipeline.memory,
+            budgeted=self.budget.left,
+            cleared=self.microcompact.memory,
+            staging=self.collapse.memory,
+            told=self.autocompact.told,
+        )
+
+    def recall(self, memory: WindowMemory) -> None:
+        self.pipeline.recall(memory.weighed)
+        self.budget.left = memory.budgeted
+        self.microcompact.recall(memory.cleared)
+        self.collapse.recall(memory.staging)
+        self.autocompact.told = memory.told
 
     async def compact(
         self, loop: Loop, messages: tuple[Message, ...], show: Show, focus: str | None

@@ -62,7 +62,18 @@ STRANGERS = {
     "scripted": set[str](),
     "configuration": {"durability", "errors", "options", "settings"},
     # It runs the loop again, and writes the real files: it stands above the other services.
-    "recording": {"drive", "errors", "interrupt", "journal", "records", "sessions", "table"},
+    "recording": {
+        "context",
+        "drive",
+        "errors",
+        "home",
+        "interrupt",
+        "journal",
+        "records",
+        "sessions",
+        "table",
+        "window",
+    },
 }
 
 

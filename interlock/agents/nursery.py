@@ -19,19 +19,23 @@ from attrs import evolve, frozen
 from interlock.agents.crew import Crew, Tree
 from interlock.agents.errand import Errand, Seat
 from interlock.agents.tools import NOT_FOR_CHILDREN, Withheld
+from interlock.context.keepsakes import RecentFiles
+from interlock.context.surroundings import Surroundings
 from interlock.front import Front, edits_of, environment_for
 from interlock.home import AgentPaths, SessionPaths
+from interlock.hooks import PreCompact
 from interlock.inbox import Mail
 from interlock.kept import OpenTodos
 from interlock.ledger import Ledger
 from interlock.model import AnthropicModel
 from interlock.permissions import BadRule, Rules
 from interlock.prompt import system_blocks
+from interlock.recording import Recordings
 from interlock.running import Identity, Shared, Worker
 from interlock.sessions import Transcript
 from interlock.settled import Settled
 from interlock.tools import FileReads, TodoList, Tool, ToolError, ToolSession
-from interlock.window import Window
+from interlock.window import SaidAtStart
 
 if TYPE_CHECKING:  # it makes our tools, and so imports us
     from interlock.offered import Workshop
@@ -106,7 +110,7 @@ class Nursery:
                 ),
                 tools=tools,
                 transcript=transcript,
-                window=_window(adapter, ledger, paths, reads, todos, shared),
+                recordings=_recordings(adapter, ledger, paths, reads, todos, shared),
                 tool_session=ToolSession(
                     root=errand.cwd,
                     spill=paths.tool_results,
@@ -180,24 +184,31 @@ def _transcript(errand: Errand, paths: AgentPaths, shared: Shared) -> Transcript
     )
 
 
-def _window(
+def _recordings(
     adapter: AnthropicModel,
     ledger: Ledger,
     paths: AgentPaths,
     reads: FileReads,
     todos: TodoList,
     shared: Shared,
-) -> Window:
-    return Window.of(
-        model=ledger,
-        count=adapter.count,
-        paths=paths,
-        recent_files=reads.recent,
-        settings=shared.settings,
-        clock=shared.clock,
-        ids=shared.ids,
-        keepsakes=(OpenTodos(todos),),
-        hooks=shared.hooks,
+) -> Recordings:
+    hooks, settings, wanted = shared.hooks, shared.settings, shared.options.record
+    return Recordings.of(
+        settings.record if wanted is None else wanted,
+        Surroundings(
+            model=ledger,
+            count=adapter.count,
+            clock=shared.clock,
+            ids=shared.ids,
+            consent=PreCompact(hooks),
+            keepsakes=(
+                SaidAtStart(hooks),
+                OpenTodos(todos),
+                RecentFiles(reads.recent, settings.limits),
+            ),
+        ),
+        paths,
+        settings.features,
     )
 
 

@@ -72,7 +72,11 @@ def run_parser() -> Parser:
     add("-p", "--print", action="store_true", help="print the answer and exit; ask nobody")
     add("--output-format", choices=FORMATS, default="text", help="default: text")
     add("--verbose", action="store_true", help="show on stderr what happens")
-    add("--record", action="store_true", help="so that the run can be run again to the byte")
+    add(
+        "--record",
+        action=argparse.BooleanOptionalAction,
+        help="write down what the world answers (the default), so that it can be run again",
+    )
     add("--debug", action="store_true", help="log every edge of the machine to stderr")
     add("--include-partial-messages", action="store_true", help="with stream-json: raw events")
     add("--include-hook-events", action="store_true", help="with stream-json: hooks as they run")

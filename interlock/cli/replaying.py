@@ -13,18 +13,26 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import evolve
 
 from fsm import Machine, Trace, digest, read_trace
 from interlock.cli.calls import replayed as calls_replayed
 from interlock.cli.flags import Parser
 from interlock.cli.looking import calls_beside, home, runs_of, tell_damage
 from interlock.errors import UsageError
-from interlock.recording.form import SUFFIX, Recording, beside, read_recording, written
+from interlock.recording.form import SUFFIX, Recording, written
+from interlock.recording.reading import PACKED, beside, is_recording, read_recording, run_of
 from interlock.sessions.runs import RunFile, one_run
 from interlock.table import LOOP
 from phases.world.loop import Loop
 
+if TYPE_CHECKING:  # slow to load, and of use to few
+    from interlock.what_if import Change, Verdict
+
 _TRACE = ".trace.jsonl"
+_NOT_RECORDED = "what the world answered was not recorded (recordRuns or INTERLOCK_RECORD was off)"
 
 
 def replay_flags(parser: Parser) -> None:
@@ -57,33 +65,35 @@ def _named(name: str) -> Iterator[RunFile]:
     path = Path(name)
     if path.is_dir():
         traces = [each for each in path.rglob(f"*{_TRACE}") if each.is_file()]
-        alone = [each for each in path.rglob(f"*{SUFFIX}") if not _trace_of(each).exists()]
+        kept = [*path.rglob(f"*{SUFFIX}"), *path.rglob(f"*{PACKED}")]
+        alone = [each for each in kept if not _trace_of(each).exists()]
         if not traces and not alone:
             raise UsageError(f"{name}: no run is recorded in this folder")
         for each in sorted([*traces, *alone]):
             yield from _named(str(each))
-    elif name.endswith(SUFFIX):
+    elif is_recording(path):
         if not path.is_file():
             raise UsageError(f"{name}: there is no such file")
-        yield RunFile(run_id=path.name.removesuffix(SUFFIX), session_id="", path=path)
+        yield RunFile(run_id=run_of(path), session_id="", path=path)
     else:
         yield from runs_of(name)
 
 
 def _trace_of(recording: Path) -> Path:
-    return recording.with_name(recording.name.removesuffix(SUFFIX) + _TRACE)
+    return recording.with_name(run_of(recording) + _TRACE)
 
 
 # --- as it was -------------------------------------------------------------------------------
 
 
 def _again(found: RunFile) -> int:
-    if found.path.name.endswith(SUFFIX):
+    if is_recording(found.path):
         return _run_again(found.run_id, read_recording(found.path))
     code = _decided_again(found)
     recording = beside(found.path)
     if recording.exists():
-        code = max(code, _run_again(found.run_id, read_recording(recording)))
+        return max(code, _run_again(found.run_id, read_recording(recording)))
+    print(f"{found.run_id}: {_NOT_RECORDED}, so it cannot be run again")
     return code
 
 
@@ -94,7 +104,8 @@ def _run_again(name: str, recording: Recording) -> int:
         again = asyncio.run(rerun(recording, Path(folder)))
     notes = "".join(f" ({note})" for note in again.notes)
     if again.identical:
-        print(f"{name}: run again, {again.steps} steps, the same to the byte{notes}")
+        until = " up to where its process went away" if again.went_away else ""
+        print(f"{name}: run again, {again.steps} steps, the same to the byte{until}{notes}")
         return 0
     print(f"{name}: run again, it is another run{notes}")
     print(render(again), end="")
@@ -139,7 +150,7 @@ def _replayed_calls(found: RunFile, *, what_if: bool = False) -> int:
 
 
 def _loop_trace(found: RunFile) -> Trace:
-    if found.path.name.endswith(SUFFIX):
+    if is_recording(found.path):
         with tempfile.TemporaryDirectory(prefix="interlock-") as folder:
             path = Path(folder) / f"{found.run_id}{_TRACE}"
             recording = read_recording(found.path)
@@ -156,26 +167,50 @@ def _loop_trace(found: RunFile) -> Trace:
 
 
 def _what_if(found: list[RunFile], sets: list[str], table: str | None) -> int:
-    from fsm.replay import render
-    from interlock.what_if import change_of, judged, told
+    from interlock.what_if import change_of, told
 
     changes = [change_of(each) for each in sets]
     machine = LOOP if table is None else _table(table)
     verdicts, code = [], 0
     for each in found:
-        try:
-            verdict = judged(_loop_trace(each), changes, machine)
-        except ValueError as error:
-            raise UsageError(f"{each.path}: {error}") from error
+        verdict = _verdict(each, changes, machine)
         verdicts.append(verdict)
-        if verdict.divergence is not None:
-            print(f"{each.run_id}: {verdict.steps} of {verdict.of} steps stay as they were")
-            print(render(verdict.divergence))
+        if _tell_verdict(each, verdict):
             code = 1
-        elif not each.path.name.endswith(SUFFIX) and not changes:
+        elif not is_recording(each.path) and not changes:
             code = max(code, _replayed_calls(each, what_if=True))
     print(told(changes, table, verdicts))
     return code
+
+
+def _verdict(found: RunFile, changes: list[Change], machine: Machine[Loop]) -> Verdict:
+    from interlock.what_if import judged, run_otherwise
+
+    try:
+        verdict = judged(_loop_trace(found), changes, machine)
+    except ValueError as error:
+        raise UsageError(f"{found.path}: {error}") from error
+    recording = found.path if is_recording(found.path) else beside(found.path)
+    if not recording.exists():
+        return evolve(verdict, decided_only=True)
+    if not changes:
+        return verdict
+    return asyncio.run(run_otherwise(verdict, read_recording(recording), changes))
+
+
+def _tell_verdict(found: RunFile, verdict: Verdict) -> bool:
+    """Whether there is a difference to tell."""
+    from fsm.replay import render
+    from interlock.recording.otherwise import told
+
+    if verdict.divergence is None and verdict.elsewhere is None:
+        return False
+    print(f"{found.run_id}: {verdict.steps} of {verdict.of} steps stay as they were")
+    if verdict.elsewhere is not None:
+        print(told(verdict.elsewhere, verdict.of))
+    elif verdict.divergence is not None:
+        print(render(verdict.divergence))
+    return True
 
 
 def _table(name: str) -> Machine[Loop]:
@@ -197,7 +232,7 @@ def _table(name: str) -> Machine[Loop]:
 
 def record_flags(parser: Parser) -> None:
     add = parser.add_argument
-    add("run", metavar="RUN", help="a run that was recorded (--record), or: last")
+    add("run", metavar="RUN", help="a run that was recorded, or: last")
     add("--out", metavar="FILE", help="default: RUN.recording.jsonl in this folder")
     add("--scrub", action="store_true", help="take out keys, tokens, passwords; it still runs")
     add("--secret", action="append", metavar="WORD", help="take this out too")
@@ -212,7 +247,7 @@ def record(asked: object) -> int:
     source = beside(found.path)
     if not source.exists():
         raise UsageError(
-            f"run {found.run_id} was not recorded: run it with --record, or set INTERLOCK_RECORD=1"
+            f"run {found.run_id} cannot be kept: {_NOT_RECORDED}; its decisions can be replayed"
         )
     recording = read_recording(source)
     target = Path(getattr(asked, "out", None) or f"{found.run_id}{SUFFIX}")
@@ -230,5 +265,9 @@ def record(asked: object) -> int:
         raise UsageError(f"run {found.run_id} is not the same when it is run again; nothing kept")
     with target.open("xb") as file:  # a golden run is never overwritten by mistake
         file.write(written(recording))
-    print(f"{target}: {again.steps} steps{hidden}; run it again with: interlock replay {target}")
+    until = ", up to where its process went away" if again.went_away else ""
+    print(
+        f"{target}: {again.steps} steps{until}{hidden}; "
+        f"run it again with: interlock replay {target}"
+    )
     return 0

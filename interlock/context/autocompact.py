@@ -7,20 +7,17 @@ burn tokens, and the user is told what fills it. All it remembers is in the loop
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 from attrs import evolve
 
 from interlock.context.gauge import heaviest, held, told
 from interlock.context.level import Room, Trimmed
+from interlock.context.surroundings import Count
 from phases.world.limits import Limits
 from phases.world.loop import AutoCompactTracking, Loop
 from phases.world.messages import Message
 from phases.world.ports import Request, Summariser
 from phases.world.size import estimate, summarised_size
 from phases.world.updates import Compaction, Notice, Show
-
-Count = Callable[[Request], Awaitable[int | None]]
 
 _NEAR = 0.05  # share of the threshold within which it is worth asking the server for a count
 
@@ -34,7 +31,7 @@ class Autocompact:
         self._summariser = summariser
         self._count = count
         self.show = show  # may be replaced between prompts
-        self._told: str | None = None  # what the user was told last, so that it is told once
+        self.told: str | None = None  # what the user was told last, so that it is told once
 
     async def apply(self, messages: tuple[Message, ...], room: Room) -> Trimmed:
         loop, limits = room.loop, room.loop.run.limits
@@ -69,7 +66,7 @@ class Autocompact:
         fixed = loop.run.fixed_tokens
         after = summarised_size(made.view, of=messages, size=size, fixed=fixed)
         self.show(Compaction("auto", size, after))
-        self._told = None
+        self.told = None
         return Trimmed(
             messages=made.view,
             freed=max(0, size - after),
@@ -91,7 +88,7 @@ class Autocompact:
 
     def _tell_that_it_fills(self, size: int, limits: Limits) -> None:
         if size < limits.warn_at:
-            self._told = None
+            self.told = None
             return
         share = size / limits.context_window
         self._tell(
@@ -102,8 +99,8 @@ class Autocompact:
 
     def _tell(self, level: str, text: str, about: str | None = None) -> None:
         kind = about or level  # a size or a share that grows is no news
-        if self._told != kind:
-            self._told = kind
+        if self.told != kind:
+            self.told = kind
             self.show(Notice(level, text))
 
 

@@ -50,6 +50,17 @@ class _Found:
     fitting: list[Collapsed] = field(factory=list)
 
 
+@frozen(kw_only=True)
+class Staging:
+    """What is staged and committed, and how far the history was looked through."""
+
+    staged: tuple[Collapsed, ...] = ()
+    committed: tuple[Collapsed, ...] = ()
+    left: tuple[Message, ...] = ()  # the history as it was left
+    looked: int = 0
+    next: str | None = None
+
+
 class Collapses:
     """A level of the pipeline, and the port `phases.world.ports.Collapse`: one object for both.
 
@@ -64,6 +75,23 @@ class Collapses:
         self._looked = 0  # how many of these were looked through for rounds; a gap, or 0
         self._next: str | None = None  # the id of the message there
         self._found = _Found()
+
+    @property
+    def memory(self) -> Staging:
+        """What it goes by beside the loop."""
+        return Staging(
+            staged=tuple(self._store.staged.values()),
+            committed=tuple(self._store.committed.values()),
+            left=self._last,
+            looked=self._looked,
+            next=self._next,
+        )
+
+    def recall(self, memory: Staging) -> None:
+        """For this process only: the store's file stays as it is."""
+        self._store.staged = {one.covers[0]: one for one in memory.staged}
+        self._store.committed = {one.covers[0]: one for one in memory.committed}
+        self._last, self._looked, self._next = memory.left, memory.looked, memory.next
 
     async def apply(self, messages: tuple[Message, ...], room: Room) -> Trimmed:
         limits, size = room.loop.run.limits, held(room)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from interlock.context.gauge import held
 from interlock.context.level import Room, Trimmed
@@ -28,6 +28,16 @@ _SHOWN = 80  # characters of an argument
 _NEAR_THE_END = 2  # there half the usual growth is enough for the next clearing
 
 
+@frozen(kw_only=True)
+class Cleared:
+    """What was done already, and when it was looked at."""
+
+    left: tuple[Message, ...] = ()  # the history as it was left
+    done: int = 0  # how many of these are settled; at a reply, or 0
+    floor: int | None = None  # tokens that the last clearing left
+    asked_at: float | None = None
+
+
 class Microcompact:
     """`cached` leaves the clearing to the server; `clock` lets it see that the cache is cold."""
 
@@ -43,10 +53,18 @@ class Microcompact:
         self._tools = tools
         self._clock = clock
         self._cached = cached
-        self._last: tuple[Message, ...] = ()  # as it was left
-        self._done = 0  # how many of these are settled; at a reply, or 0
-        self._floor: int | None = None  # tokens that the last clearing left
-        self._asked_at: float | None = None
+        self.recall(Cleared())
+
+    @property
+    def memory(self) -> Cleared:
+        """What it goes by beside the loop."""
+        return Cleared(
+            left=self._last, done=self._done, floor=self._floor, asked_at=self._asked_at
+        )
+
+    def recall(self, memory: Cleared) -> None:
+        self._last, self._done = memory.left, memory.done
+        self._floor, self._asked_at = memory.floor, memory.asked_at
 
     async def apply(self, messages: tuple[Message, ...], room: Room) -> Trimmed:
         cold = self._cache_is_cold(room.loop.run.limits)

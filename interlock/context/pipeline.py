@@ -7,6 +7,8 @@ its threshold; and a summary is made of what collapse has left, or not at all.
 
 from __future__ import annotations
 
+from attrs import frozen
+
 from interlock.context.gauge import heaviest, told
 from interlock.context.level import Level, Room
 from interlock.context.trajectories import same_until
@@ -24,6 +26,14 @@ class ContextPipeline:
         """`levels` in the order in which they are to run; one that is missing does nothing."""
         self._levels = levels
         self._scale = Scale()
+
+    @property
+    def memory(self) -> Weighed:
+        """What it goes by beside the loop."""
+        return self._scale.memory
+
+    def recall(self, memory: Weighed) -> None:
+        self._scale = Scale(memory)
 
     async def prepare(self, loop: Loop) -> Piped:
         view, fixed = loop.state.messages, loop.run.fixed_tokens
@@ -56,6 +66,19 @@ class ContextPipeline:
         )
 
 
+@frozen(kw_only=True)
+class Weighed:
+    """What a scale knows of the history that it weighed last."""
+
+    view: tuple[Message, ...] = ()
+    anchor: str | None = None  # the last message that the server counted, by its id
+    covered: int = 0  # estimated tokens of what that count was made of
+    sent: int | None = None  # estimated tokens of the last request
+
+
+NOTHING_WEIGHED = Weighed()
+
+
 class Scale:
     """Weighs one history as it goes on, at the cost of what is new in it.
 
@@ -64,13 +87,18 @@ class Scale:
     level or by the drain, as much is taken off; else a retry would find the window full still.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, memory: Weighed = NOTHING_WEIGHED) -> None:
         self._view: tuple[Message, ...] = ()
         self.weights: list[int] = []  # of the messages weighed last
         self._counted: list[int] = []  # places of those with a count of the server
-        self._anchor: str | None = None  # the last of these, by its id
-        self._covered = 0  # estimated tokens of what that count was made of
-        self._sent: int | None = None  # estimated tokens of the last request
+        self._anchor, self._covered, self._sent = memory.anchor, memory.covered, memory.sent
+        self._read(memory.view)
+
+    @property
+    def memory(self) -> Weighed:
+        return Weighed(
+            view=self._view, anchor=self._anchor, covered=self._covered, sent=self._sent
+        )
 
     def weigh(self, view: tuple[Message, ...], *, fixed: int) -> int:
         """Tokens of `view` with the `fixed` part before it."""

@@ -7,7 +7,6 @@ Runs first: level 3 goes by the ids of calls, and these do not change (see pipel
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 from attrs import evolve
 
 from interlock.context.level import Room, Trimmed
+from interlock.context.surroundings import Disk, Shelf
 from interlock.context.trajectories import same_until
 from phases.world.limits import Limits
 from phases.world.messages import Media, Message, Text, ToolResult
@@ -32,13 +32,14 @@ class ResultBudget:
 
     name = "result_budget"
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, shelf: Shelf | None = None) -> None:
         self._folder = folder
-        self._last: tuple[Message, ...] = ()  # as it was left: in it there is nothing to do
+        self._shelf = shelf or Disk()
+        self.left: tuple[Message, ...] = ()  # as it was left: in it there is nothing to do
 
     async def apply(self, messages: tuple[Message, ...], room: Room) -> Trimmed:
         limits = room.loop.run.limits
-        start = same_until(self._last, messages)
+        start = same_until(self.left, messages)
         while 0 < start < len(messages) and messages[start - 1].role == "user":
             start -= 1  # results of one turn are counted together
         changed: dict[int, Message] = {}
@@ -49,7 +50,7 @@ class ResultBudget:
         if changed:
             freed = sum(estimate(messages[at]) - estimate(one) for at, one in changed.items())
             left = tuple(changed.get(at, one) for at, one in enumerate(messages))
-        self._last = left
+        self.left = left
         return Trimmed(messages=left, freed=freed)
 
     def _trimmed(
@@ -95,7 +96,7 @@ class ResultBudget:
         path = self._saved_before(text)
         if path is None:
             path = self._folder / _file_name(result.tool_use_id)
-            problem = _save(path, text)
+            problem = self._shelf.put(path, text)
             if problem is not None:
                 return f"the whole could not be saved: {problem[:200]}"
         return f"the whole is in {path}: page through it with Read (offset and limit)"
@@ -106,7 +107,7 @@ class ResultBudget:
         if named is None:
             return None
         path = Path(named[0])
-        return path if path.is_file() else None
+        return path if self._shelf.has(path) else None
 
 
 def _turns(messages: Sequence[Message], start: int) -> Iterator[list[int]]:
@@ -152,16 +153,3 @@ def _file_name(call_id: str) -> str:
     if safe != call_id:  # two ids must not share a file
         safe += "-" + hashlib.sha256(call_id.encode(errors="replace")).hexdigest()[:8]
     return f"{safe}-whole.txt"
-
-
-def _save(path: Path, text: str) -> str | None:
-    """Write `text` for its owner's eyes only; why it could not be done, or None."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
-        file = os.open(path, flags, 0o600)
-        with os.fdopen(file, "w", encoding="utf-8", errors="replace", newline="") as out:
-            out.write(text)
-    except OSError as error:
-        return error.strerror or str(error)
-    return None

@@ -24,6 +24,7 @@ from interlock.context.stand_in import (
     plain,
     summary_message,
 )
+from interlock.context.surroundings import Consent
 from phases.world.failures import FOR_NOW, Failure, FailureKind
 from phases.world.limits import Limits
 from phases.world.loop import Loop
@@ -98,6 +99,7 @@ class ModelSummariser:
     ids: Ids
     clock: Clock
     keepsakes: tuple[Keepsakes, ...] = ()
+    consent: Consent | None = None
 
     async def summarise(
         self,
@@ -113,6 +115,11 @@ class ModelSummariser:
         Where the history can wait for a summary, or the next request would fail alike, it is
         not cut without a model: then there is no view.
         """
+        if self.consent is not None:
+            context = loop.state.tool_use_context
+            against = await self.consent.refusal(context, trigger, focus)
+            if against is not None:
+                return Summarised(view=None, problem=against)
         room = _room(loop)
         if not view or room <= 0:
             why = "there is nothing to summarise" if not view else _fixed_is_too_large(loop)

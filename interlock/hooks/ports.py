@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from attrs import frozen
 
@@ -21,8 +20,8 @@ from interlock.permissions.decision import Decision, Question, Verdict
 from interlock.tools.seams import After, Before
 from phases.world.failures import Failure
 from phases.world.loop import Loop, ToolUseContext
-from phases.world.messages import Json, Message, ToolResult, ToolUse
-from phases.world.ports import Interrupt, Spoken, Summarised
+from phases.world.messages import Json, ToolResult, ToolUse
+from phases.world.ports import Interrupt, Spoken
 
 _RAN = (Event.PRE_TOOL_USE, Event.POST_TOOL_USE, Event.POST_TOOL_USE_FAILURE)
 
@@ -161,48 +160,24 @@ class NotifyingAsker:
         return await self.asker.ask(question, decision)
 
 
-class Summarises(Protocol):
-    """What can summarise a history, with an eye on what a person named."""
-
-    async def summarise(
-        self,
-        loop: Loop,
-        view: tuple[Message, ...],
-        *,
-        trigger: str,
-        media: bool = True,
-        focus: str | None = None,
-    ) -> Summarised: ...
-
-
 @frozen
-class HookedSummariser:
-    """Asks PreCompact hooks first. What the API has refused for its size is compacted whatever
-    they say: the only other way is the end of the session."""
+class PreCompact:
+    """Asks PreCompact hooks. What the API has refused for its size is compacted whatever they
+    say: the only other way is the end of the session."""
 
-    inner: Summarises
     hooks: SessionHooks
 
-    async def summarise(
-        self,
-        loop: Loop,
-        view: tuple[Message, ...],
-        *,
-        trigger: str,
-        media: bool = True,
-        focus: str | None = None,
-    ) -> Summarised:
+    async def refusal(
+        self, context: ToolUseContext, trigger: str, focus: str | None
+    ) -> str | None:
+        """Why there is to be no compaction, or None."""
         name = "manual" if trigger == "manual" else "auto"
         told = {"trigger": name, "custom_instructions": focus}
-        said = await self.hooks.ask(
-            Event.PRE_COMPACT, name, told, who(loop.state.tool_use_context)
-        )
+        said = await self.hooks.ask(Event.PRE_COMPACT, name, told, who(context))
         reasons = said.reasons(Effect.BLOCK)
-        if reasons and trigger != "reactive":
-            return Summarised(
-                view=None, problem=f"a PreCompact hook blocks it: {'; '.join(reasons)}"
-            )
-        return await self.inner.summarise(loop, view, trigger=trigger, media=media, focus=focus)
+        if not reasons or trigger == "reactive":
+            return None
+        return f"a PreCompact hook blocks it: {'; '.join(reasons)}"
 
 
 def _of(call: ToolUse) -> Mapping[str, Json]:

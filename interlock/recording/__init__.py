@@ -2,11 +2,13 @@
 
 A recording holds all that the world answered a run, and the transcript and trace that came of it.
 Where a port ends the recorded world begins: what a service does behind its port is not run again.
-Read `form` for the file, `recorder` for how it is made, `player` for how it is given back.
+Read `form` for the file, `recorder` and `wrapped` for how it is made, `player` for how it is
+given back.
 """
 
-from interlock.recording.form import Recording, RecordingError, beside, read_recording
-from interlock.recording.recorder import NotRecorded, Recorder, Recorders, recorder_of
+from interlock.recording.form import Recording, RecordingError
+from interlock.recording.reading import beside, is_recording, read_recording
+from interlock.recording.recorder import NotRecorded, Recorder, Recorders, Recordings
 from interlock.recording.rerun import Rerun, rerun
 from interlock.recording.scrub import scrubbed
 
@@ -16,10 +18,11 @@ __all__ = [
     "Recorders",
     "Recording",
     "RecordingError",
+    "Recordings",
     "Rerun",
     "beside",
+    "is_recording",
     "read_recording",
-    "recorder_of",
     "rerun",
     "scrubbed",
 ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import UnionType
 from typing import Any, get_args
+from weakref import ref
 
 from attrs import define, field, frozen
 from cattrs import Converter
@@ -41,6 +42,7 @@ _BLOCKS: dict[str, type] = {
     each.__name__: each
     for each in (Text, Thinking, RedactedThinking, ToolUse, ToolResult, Media, Opaque)
 }
+_PLAIN = frozenset({str, int, float, bool})
 _EVENTS: dict[str, type] = {
     each.__name__: each
     for each in (Begun, TextDelta, ThinkingDelta, RawEvent, CallFinished, Replied, Failed)
@@ -52,6 +54,13 @@ class _Whole:
     message: Message
 
 
+Held = Callable[[], Message | None]
+
+
+def _held(message: Message) -> Held:
+    return lambda: message
+
+
 @define
 class Pool:
     """Messages by number, and the values that name them so. `added` is told each new one.
@@ -60,12 +69,27 @@ class Pool:
     """
 
     added: Callable[[int, Json], None] | None = None
-    messages: list[Message] = field(factory=list)
-    _numbers: dict[str, list[int]] = field(factory=dict)
+    messages: list[Message | None] = field(factory=list)
+    _numbers: dict[str, list[tuple[int, Held]]] = field(factory=dict)
+    _lately: tuple[Messages, tuple[tuple[int, int], ...]] = ((), ())
+    _hold: Callable[[Message], Held] = _held
     _converter: Converter = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._converter = _converter(self)
+
+    @classmethod
+    def writing(cls) -> Pool:
+        """One that keeps no message alive: what a long run has let go of cannot come again."""
+        return cls(hold=ref)
+
+    def forget_what_is_gone(self) -> None:
+        """Of messages that nobody holds any more the numbers are of no use."""
+        numbers = {
+            id_: [each for each in known if each[1]() is not None]
+            for id_, known in self._numbers.items()
+        }
+        self._numbers = {id_: known for id_, known in numbers.items() if known}
 
     def add(self, said: Json) -> None:
         """The next message of a recording."""
@@ -73,6 +97,8 @@ class Pool:
 
     def encoded(self, value: object) -> Json:
         """A value of a port, or several messages, as JSON."""
+        if value is None or type(value) in _PLAIN:
+            return value
         if isinstance(value, tuple) and all(isinstance(each, Message) for each in value):
             return self.runs(value)
         said = self._converter.unstructure(value)
@@ -96,9 +122,9 @@ class Pool:
     # --- messages ----------------------------------------------------------------------------
 
     def number(self, message: Message) -> int:
-        known = self._numbers.get(message.id, ())
-        for number in reversed(known):
-            if self.messages[number] is message or self.messages[number] == message:
+        for number, held in reversed(self._numbers.get(message.id, ())):
+            one = held()
+            if one is message or (one is not None and one == message):
                 return number
         number = self._put(message)
         if self.added is not None:
@@ -107,18 +133,24 @@ class Pool:
 
     def _put(self, message: Message) -> int:
         number = len(self.messages)
-        self.messages.append(message)
-        self._numbers.setdefault(message.id, []).append(number)
+        held = self._hold(message)
+        self.messages.append(message if self._hold is _held else None)
+        self._numbers.setdefault(message.id, []).append((number, held))
         return number
 
     def runs(self, messages: Messages) -> Json:
-        runs: list[list[int]] = []
-        for message in messages:
+        # A view is most often the one before with something behind it. Tuples compare by identity
+        # first, so to see that costs next to nothing however long it is.
+        known, lately = self._lately
+        same = len(known) if messages[: len(known)] == known else 0
+        runs = [[first, count] for first, count in lately] if same else []
+        for message in messages[same:]:
             number = self.number(message)
             if runs and number == runs[-1][0] + runs[-1][1]:
                 runs[-1][1] += 1
             else:
                 runs.append([number, 1])
+        self._lately = messages, tuple((first, count) for first, count in runs)
         return runs
 
     def listed(self, runs: Json) -> Messages:
@@ -127,7 +159,7 @@ class Pool:
             some = self.messages[first : first + count]
             if len(some) != count or first < 0:
                 raise ValueError(f"names messages {first} to {first + count}: not all are there")
-            found += some
+            found += [message for message in some if message is not None]
         return tuple(found)
 
 

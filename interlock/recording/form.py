@@ -1,20 +1,20 @@
 """The file of a recording: JSON lines, and how an older one is brought up to date on reading.
 
-    {"recording": 1, "interlock": …, "facts": …, "before": …}   the transcript until then
+    {"recording": 2, "interlock": …, "facts": …, …}   and where what is not repeated here stands
     {"message": …}                       each message once, numbered from 0 as they come
     {"on": "begin", "gave": …}           the loop in which the run begins
     {"on": "model.event", "gave": …}     what a port gave; or "raised": words, or "cut": true
     {"on": "interrupt", "after": 2}      the user's wish to stop, after so many looks for it
-    {"transcript": …, "trace": …}        what came of it, the last line
+    {"to": …}                            the run is over
 
-Knows nothing of what the values mean: that is `codec`'s.
+Beside its run a recording repeats neither transcript nor trace (see `beside`); one that is kept
+for itself holds them. Knows nothing of what the values mean: that is `codec`'s.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -26,10 +26,8 @@ Json = Any
 Line = dict[str, Json]
 Upgrade = Callable[[list[Line]], list[Line]]
 
-VERSION = 1
+VERSION = 2
 SUFFIX = ".recording.jsonl"
-# From a version to the next one: all lines of a file, changed to what the next one would hold.
-UPGRADES: Mapping[int, Upgrade] = {}
 
 
 class RecordingError(InterlockError):
@@ -49,51 +47,53 @@ class Recording:
     version: int
     header: Mapping[str, Json]
     lines: tuple[Line, ...]  # messages, and what the ports gave
-    transcript: str
+    before: str  # the transcript, until the run began
+    transcript: str  # what the run added to it
     trace: str
+    over: bool = True  # False: the process went away in the middle of it
 
 
-def beside(trace: Path) -> Path:
-    """Where the recording of the run with this trace lies."""
-    return trace.with_name(trace.name.removesuffix(".trace.jsonl") + SUFFIX)
-
-
-def read_recording(path: Path, upgrades: Mapping[int, Upgrade] = UPGRADES) -> Recording:
-    """The recording in this file, brought up to date. Raises RecordingError, OSError."""
-    lines = [
-        _object(line, f"{path}:{number}")
-        for number, line in enumerate(path.read_bytes().splitlines(), start=1)
+def _ports_that_were_played(lines: list[Line]) -> list[Line]:
+    """The first version knew only ports that are played; now some are run again, and named so."""
+    return [
+        line | {"gave": {"played": line["gave"], "run": []}} if line.get("on") == "ports" else line
+        for line in lines
     ]
-    found = lines[0].get("recording") if lines else None
-    if not isinstance(found, int) or isinstance(found, bool):
-        raise RecordingError(f"{path}:1", "is no recording of a run")
+
+
+# From a version to the next one: all lines of a file, changed to what the next one would hold.
+UPGRADES: Mapping[int, Upgrade] = {1: _ports_that_were_played}
+
+
+def upgraded(lines: list[Line], where: str, upgrades: Mapping[int, Upgrade]) -> list[Line]:
+    """The lines as of today. Raises RecordingError for what is no recording, or of tomorrow."""
+    found = version_of(lines, where)
     newest = max(upgrades, default=0) + 1
     if found > newest:
         raise RecordingError(
-            f"{path}:1", f"is of version {found}, known is {newest}; use a newer interlock"
+            f"{where}:1", f"is of version {found}, known is {newest}; use a newer interlock"
         )
     for version in range(found, newest):
         lines = upgrades[version](lines)
-    header, *rest = lines
-    if not rest or not {"transcript", "trace"} <= rest[-1].keys():
-        raise RecordingError(str(path), "is not whole: the run was not over when it ends")
-    last = rest.pop()
-    name = path.name.removesuffix(SUFFIX)
-    _insist_on(header, f"{path}:1")
-    return Recording(
-        name=name,
-        version=found,
-        header=header,
-        lines=tuple(rest),
-        transcript=last["transcript"],
-        trace=last["trace"],
-    )
+    _insist_on(lines[0], f"{where}:1")
+    return lines
+
+
+def version_of(lines: list[Line], where: str) -> int:
+    found = lines[0].get("recording") if lines else None
+    if not isinstance(found, int) or isinstance(found, bool):
+        raise RecordingError(f"{where}:1", "is no recording of a run")
+    return found
 
 
 def written(recording: Recording) -> bytes:
-    """A recording as the bytes of a file, in the version of today."""
-    last = {"transcript": recording.transcript, "trace": recording.trace}
-    header = {**recording.header, "recording": VERSION}
+    """A recording as the bytes of a file that needs no other, in the version of today."""
+    elsewhere = ("recording", "session", "from", "after")
+    rest = {key: value for key, value in recording.header.items() if key not in elsewhere}
+    header = {"recording": VERSION, **rest, "before": recording.before}
+    last: Line = {"transcript": recording.transcript, "trace": recording.trace}
+    if not recording.over:
+        last["over"] = False
     return b"".join(line_of(each) for each in (header, *recording.lines, last))
 
 
@@ -104,6 +104,12 @@ def line_of(value: Mapping[str, Json]) -> bytes:
     except TypeError:
         # Half a surrogate pair and whole numbers over 64 bits are JSON too, and models send them.
         return json.dumps(value).encode("ascii") + b"\n"
+
+
+def lines_of(data: bytes, where: str) -> list[Line]:
+    """All lines; a last one that was cut off by a crash is left out. Raises RecordingError."""
+    *whole, _ = data.split(b"\n")
+    return [_object(line, f"{where}:{number}") for number, line in enumerate(whole, start=1)]
 
 
 def _object(line: bytes, where: str) -> Line:
@@ -119,10 +125,12 @@ def _object(line: bytes, where: str) -> Line:
     return value
 
 
-_HEADER: Mapping[str, type] = {"facts": dict, "before": str}
+# One of the two says where the transcript was when the run began.
+_HERE: Mapping[str, type] = {"facts": dict, "before": str}
+_ELSEWHERE: Mapping[str, type] = {"facts": dict, "session": str, "from": int}
 
 
 def _insist_on(header: Line, where: str) -> None:
-    for key, kind in _HEADER.items():
+    for key, kind in (_ELSEWHERE if "session" in header else _HERE).items():
         if not isinstance(header.get(key), kind):
             raise RecordingError(where, f"its {key} is missing or of the wrong kind")

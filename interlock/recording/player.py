@@ -45,6 +45,10 @@ class Parted(Exception):
     """The run asks for something that the recorded one did not: from here on nothing is known."""
 
 
+class WentAway(Exception):
+    """Here the process of the recorded run went away: nobody knows what came next."""
+
+
 @frozen
 class Parting:
     """The first line at which run and recording part. `line` counts what the ports gave."""
@@ -63,6 +67,7 @@ class Player:
     pool: Pool = field(factory=Pool)
     signal: InterruptSignal = field(factory=InterruptSignal)
     parting: Parting | None = None
+    went_away: bool = False
     scopes: int = 0  # of the interrupt, open now
     _at: int = 0
     _looks: int = 0
@@ -129,7 +134,14 @@ class Player:
     def _head(self) -> Line:
         return self._lines[self._at] if self._at < len(self._lines) else {}
 
+    def at_the_end(self) -> bool:
+        """Whether all is given out, of a run that was not over then."""
+        return not self.recording.over and self._at >= len(self._lines)
+
     def _next(self, on: str) -> Line:
+        if self.went_away or (self.parting is None and self.at_the_end()):
+            self.went_away = True
+            raise WentAway
         if self._head().get("on") == "interrupt":
             self._interrupt()
         line = self._head()

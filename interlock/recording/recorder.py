@@ -1,55 +1,41 @@
-"""Write down a run at its ports: each wrapper hands on what its port gives, and notes it.
+"""The recordings of a session, one for each of its runs: begun, ended, packed.
 
-A run that nobody asked to record has no wrappers at all. What only tells (updates, stop-failure
-hooks) gives nothing back, so it is not on the tape.
+A run that is not to be recorded has no wrappers at all. What an earlier recording of this process
+has written of the history, the next one names; so a session's recordings grow with what is said.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, aclosing, closing, contextmanager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Protocol
 
 import attrs
-from anyio import CancelScope
-from attrs import evolve, frozen
+from attrs import define, frozen
 
 from interlock import __version__
+from interlock.context.surroundings import Surroundings
 from interlock.drive import Ports
-from interlock.recording.form import VERSION, beside
+from interlock.home import AgentPaths, SessionPaths
+from interlock.recording.codec import Pool
+from interlock.recording.form import SUFFIX, VERSION
+from interlock.recording.outer import Spool, noted
+from interlock.recording.reading import PACKED, run_of
 from interlock.recording.tape import Tape
+from interlock.recording.wrapped import on_tape, timed
 from interlock.sessions import Transcript
-from phases.world.failures import Failure
-from phases.world.loop import Loop, Reply, ToolUseContext
-from phases.world.messages import Message, ToolUse
-from phases.world.ports import (
-    Attachments,
-    Caption,
-    Clock,
-    Collapse,
-    Executor,
-    History,
-    Ids,
-    Interrupt,
-    Mended,
-    Mender,
-    Model,
-    ModelEvent,
-    Piped,
-    Pipeline,
-    Ran,
-    Request,
-    Spoken,
-    StopHooks,
-    Summarised,
-    Summariser,
-    ToolSummaries,
-)
+from interlock.window import Window
+from phases.world.loop import Features, Loop
+from phases.world.messages import Message
+from phases.world.ports import Clock, Interrupt
 from phases.world.updates import Notice, Show
 
 Results = Callable[[tuple[Message, ...]], Awaitable[None]]
+
+_LINKS = 50  # recordings that stand on one another: so many files are read for the last of them
+_WORTH_PACKING = 4096  # bytes: a smaller file takes no less of a disk
 
 
 class Recorder(Protocol):
@@ -61,7 +47,7 @@ class Recorder(Protocol):
 
 
 class NotRecorded:
-    """Nobody asked for a recording."""
+    """It is not wanted, or cannot be."""
 
     def ports(self, ports: Ports) -> Ports:
         return ports
@@ -76,67 +62,15 @@ class NotRecorded:
 Recorders = AbstractContextManager[Recorder]
 
 
-@contextmanager
-def recorder_of(
-    wanted: bool,
-    trace: Path,
-    loop: Loop,
-    transcript: Transcript,
-    interrupt: Interrupt,
-    show: Show,
-) -> Iterator[Recorder]:
-    """The recorder of a run whose trace is `trace`; its file lies beside that one."""
-    if not wanted:
-        yield NotRecorded()
-        return
-    path, told = beside(trace), transcript.path
-    before = _text(told)
-    try:
-        file = open(path, "xb", opener=private)  # noqa: SIM115 - closed below
-    except OSError as error:
-        show(_unwritten(path, error))
-        yield NotRecorded()
-        return
-    with closing(Tape(file, interrupt)) as tape:
-        facts = attrs.asdict(transcript.facts)
-        tape.put(
-            {"recording": VERSION, "interlock": __version__, "facts": facts, "before": before}
-        )
-        tape.gave("begin", tape.pool.encoded(loop))
-        was, transcript.now = transcript.now, _noting_time(tape, transcript.now)
-        try:
-            yield _OnTape(tape)
-        finally:  # also where it was cancelled: it has come to an ending then
-            transcript.now = was
-            came = {"transcript": _text(told)[len(before) :], "trace": _text(trace)}
-            tape.put(came, flush=True)
-    if tape.problem is not None:
-        show(_unwritten(path, tape.problem))
-
-
 @frozen
 class _OnTape:
     tape: Tape
 
     def ports(self, ports: Ports) -> Ports:
-        tape = self.tape
-        given: dict[str, Any] = {
-            "model": _Model(tape, ports.model),
-            "executor": _Executor(tape, ports.executor),
-            "history": _History(tape, ports.history),
-            "interrupt": _Interrupt(tape, ports.interrupt),
-            "clock": _Clock(tape, ports.clock),
-            "ids": _Ids(tape, ports.ids),
-            "summaries": _Summaries(tape, ports.summaries),
-        }
-        for name, wrap in _WRAPPERS.items():
-            if getattr(ports, name) is not None:
-                given[name] = wrap(tape, getattr(ports, name))
-        tape.gave("ports", [name for name in _WRAPPERS if name in given])
-        return evolve(ports, **given)
+        return on_tape(self.tape, ports)
 
     def clock(self, clock: Clock) -> Clock:
-        return _Clock(self.tape, clock)
+        return timed(self.tape, clock)
 
     def results(self, record: Results) -> Results:
         async def recorded(messages: tuple[Message, ...]) -> None:
@@ -146,199 +80,114 @@ class _OnTape:
         return recorded
 
 
-@frozen
-class _Model:
-    tape: Tape
-    model: Model
+@define(kw_only=True)
+class Recordings:
+    """Those of one session, and what keeps its window: that notes what it asks of the world."""
 
-    async def ask(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
-        tape = self.tape
-        tape.gave("model.ask", tape.pool.encoded(request))
+    wanted: bool
+    window: Window
+    results: Path
+    spool: Spool
+    _pool: Pool | None = None  # what the newest one and those before it have written
+    _newest: str | None = None
+    _links: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        wanted: bool,
+        around: Surroundings,
+        paths: SessionPaths | AgentPaths,
+        features: Features,
+    ) -> Recordings:
+        spool, results = Spool(), paths.tool_results
+        window = Window.of(
+            noted(spool, around) if wanted else around,
+            results=results,
+            collapses=paths.collapses,
+            features=features,
+        )
+        return cls(wanted=wanted, window=window, results=results, spool=spool)
+
+    @contextmanager
+    def run(
+        self, trace: Path, loop: Loop, transcript: Transcript, interrupt: Interrupt, show: Show
+    ) -> Iterator[Recorder]:
+        """The recorder of a run whose trace is `trace`; its file lies beside that one."""
+        path = trace.with_name(run_of(trace) + SUFFIX)
+        file = self._begun(path, show) if self.wanted else None
+        if file is None:
+            yield NotRecorded()
+            return
+        with closing(Tape(file, interrupt, self._continued())) as tape:
+            self._head(tape, path, loop, transcript)
+            was, transcript.now = transcript.now, _noting_time(tape, transcript.now)
+            self.spool.tape = tape
+            try:
+                yield _OnTape(tape)
+            finally:  # also where it was cancelled: it has come to an ending then
+                transcript.now, self.spool.tape = was, None
+                tape.put({"to": _size(transcript.path)})
+                tape.flush()
+        self._ended(path, tape, show)
+
+    def _begun(self, path: Path, show: Show) -> IO[bytes] | None:
         try:
-            async with aclosing(self.model.ask(request)) as events:
-                async for event in events:
-                    tape.gave("model.event", tape.pool.encoded(event))
-                    yield event
-        except GeneratorExit:  # whoever asked has heard enough
-            tape.gave("model.end")
-            raise
-        except BaseException as error:
-            tape.raised("model.end", error)
-            raise
-        tape.gave("model.end")
+            return open(path, "xb", opener=private)
+        except OSError as error:
+            show(_unwritten(path, error))
+            return None
+
+    def _continued(self) -> Pool:
+        if self._pool is None or self._links >= _LINKS:
+            self._pool, self._newest, self._links = Pool.writing(), None, 0
+        return self._pool
+
+    def _head(self, tape: Tape, path: Path, loop: Loop, transcript: Transcript) -> None:
+        tape.put(
+            {
+                "recording": VERSION,
+                "interlock": __version__,
+                "facts": attrs.asdict(transcript.facts),
+                "session": os.path.relpath(transcript.path, path.parent),
+                "from": _size(transcript.path),
+                "after": self._newest,
+                "results": str(self.results),
+            }
+        )
+        tape.gave("begin", tape.pool.encoded(loop))
+        memory = tape.pool.encoded(self.window.memory)
+        tape.gave("window", {"memory": memory, **self.spool.present})
+
+    def _ended(self, path: Path, tape: Tape, show: Show) -> None:
+        if tape.problem is not None:
+            show(_unwritten(path, tape.problem))
+            self._pool = None  # not all that it knows of stands in the file
+            return
+        self._newest, self._links = run_of(path), self._links + 1
+        tape.pool.forget_what_is_gone()
+        with suppress(OSError):  # it can be read as it is
+            _pack(path)
 
 
-@frozen
-class _Executor:
-    tape: Tape
-    executor: Executor
+def _pack(path: Path) -> None:
+    """Only what is over is packed: a packed file could not be read behind a crash."""
+    if path.stat().st_size < _WORTH_PACKING:
+        return
+    import zlib
 
-    def begin(self, context: ToolUseContext) -> None:
-        self.tape.at_once("executor.begin", lambda: self.executor.begin(context))
-
-    def offer(self, call: ToolUse) -> None:
-        self.tape.at_once("executor.offer", lambda: self.executor.offer(call))
-
-    async def run(self, reply: Reply, context: ToolUseContext) -> Ran:
-        return await self.tape.through("executor.run", self.executor.run(reply, context))
-
-    def drop(self) -> tuple[Message, ...]:
-        return self.tape.at_once("executor.drop", self.executor.drop)
-
-
-@frozen
-class _History:
-    """Only what goes wrong is noted: the transcript is written for real when it is run again."""
-
-    tape: Tape
-    history: History
-
-    async def record(self, messages: tuple[Message, ...]) -> None:
-        await self._noted(self.history.record(messages))
-
-    async def record_mended(self, messages: tuple[Message, ...]) -> None:
-        await self._noted(self.history.record_mended(messages))
-
-    async def _noted(self, work: Awaitable[None]) -> None:
-        try:
-            await work
-        except BaseException as error:
-            self.tape.raised("history", error)
-            raise
-
-
-@frozen
-class _Interrupt:
-    tape: Tape
-    interrupt: Interrupt
-
-    @property
-    def requested(self) -> bool:
-        self.tape.look()
-        return self.interrupt.requested
-
-    def scope(self) -> AbstractContextManager[CancelScope]:
-        self.tape.look()
-        return self.interrupt.scope()
-
-
-@frozen
-class _Clock:
-    tape: Tape
-    real: Clock
-
-    def time(self) -> float:
-        return self.tape.at_once("clock.time", self.real.time)
-
-    def jitter(self) -> float:
-        return self.tape.at_once("clock.jitter", self.real.jitter)
-
-    async def sleep(self, seconds: float) -> None:
-        await self.tape.through("clock.sleep", self.real.sleep(seconds))
-
-
-@frozen
-class _Ids:
-    tape: Tape
-    ids: Ids
-
-    def new(self) -> str:
-        return self.tape.at_once("ids.new", self.ids.new)
-
-
-@frozen
-class _Summaries:
-    tape: Tape
-    summaries: ToolSummaries
-
-    def start(self, loop: Loop, results: tuple[Message, ...]) -> str | None:
-        return self.tape.at_once("summaries.start", lambda: self.summaries.start(loop, results))
-
-    async def collect(self, job: str | None) -> Caption:
-        return await self.tape.through("summaries.collect", self.summaries.collect(job))
-
-
-@frozen
-class _Mender:
-    tape: Tape
-    mender: Mender
-
-    def mend(self, messages: tuple[Message, ...], *, model: str) -> Mended:
-        mended = self.mender.mend(messages, model=model)
-        same = None if mended.messages is messages and not mended.mends else mended
-        self.tape.gave("mender.mend", self.tape.pool.encoded(same))
-        return mended
-
-
-@frozen
-class _Pipeline:
-    tape: Tape
-    pipeline: Pipeline
-
-    async def prepare(self, loop: Loop) -> Piped:
-        return await self.tape.through("pipeline.prepare", self.pipeline.prepare(loop))
-
-
-@frozen
-class _Summariser:
-    tape: Tape
-    summariser: Summariser
-
-    async def summarise(
-        self, loop: Loop, view: tuple[Message, ...], *, trigger: str, media: bool = True
-    ) -> Summarised:
-        work = self.summariser.summarise(loop, view, trigger=trigger, media=media)
-        return await self.tape.through("summariser.summarise", work)
-
-
-@frozen
-class _Collapse:
-    tape: Tape
-    collapse: Collapse
-
-    def staged(self, view: tuple[Message, ...]) -> int:
-        return self.tape.at_once("collapse.staged", lambda: self.collapse.staged(view))
-
-    async def drain(self, view: tuple[Message, ...]) -> tuple[tuple[Message, ...], int]:
-        tape = self.tape
-        try:
-            left, committed = await self.collapse.drain(view)
-        except BaseException as error:
-            tape.raised("collapse.drain", error)
-            raise
-        tape.gave("collapse.drain", [tape.pool.encoded(left), committed])
-        return left, committed
-
-
-@frozen
-class _StopHooks:
-    tape: Tape
-    hooks: StopHooks
-
-    async def stop(self, loop: Loop) -> Spoken:
-        return await self.tape.through("stop_hooks.stop", self.hooks.stop(loop))
-
-    def stop_failed(self, loop: Loop, failure: Failure) -> None:
-        self.hooks.stop_failed(loop, failure)
-
-
-@frozen
-class _Attachments:
-    tape: Tape
-    attachments: Attachments
-
-    async def gather(self, loop: Loop) -> tuple[Message, ...]:
-        return await self.tape.through("attachments.gather", self.attachments.gather(loop))
-
-
-_WRAPPERS: dict[str, Callable[[Tape, Any], Any]] = {
-    "mender": _Mender,
-    "pipeline": _Pipeline,
-    "collapse": _Collapse,
-    "summariser": _Summariser,
-    "stop_hooks": _StopHooks,
-    "attachments": _Attachments,
-}
+    part = path.with_name(f"{run_of(path)}{PACKED}.part")
+    packing = zlib.compressobj(level=1, wbits=31)
+    try:
+        with path.open("rb") as whole, open(part, "xb", opener=private) as out:
+            while piece := whole.read(1 << 20):
+                out.write(packing.compress(piece))
+            out.write(packing.flush())
+        part.rename(path.with_name(run_of(path) + PACKED))
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
+    path.unlink()
 
 
 def _noting_time(tape: Tape, now: Callable[[], float]) -> Callable[[], float]:
@@ -355,8 +204,8 @@ def _unwritten(path: Path, error: OSError) -> Notice:
     return Notice("warning", words)
 
 
-def _text(path: Path) -> str:
+def _size(path: Path) -> int:
     try:
-        return path.read_bytes().decode("utf-8", "surrogateescape")
+        return path.stat().st_size
     except FileNotFoundError:  # nothing was said yet
-        return ""
+        return 0

@@ -1,12 +1,13 @@
 """Run a recorded run once more: real phases, real driver, a real transcript and a real trace.
 
-Only the ports are played. Then the two files are held against the recorded ones, byte for byte;
+The context pipeline is the real one too, around what the world answered it; else the ports are
+played. Then the two files are held against the recorded ones, byte for byte;
 of a header, only what this version knows beyond the recorded one may differ, and it is told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from itertools import zip_longest
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 import anyio
 import attrs
 import orjson
-from attrs import frozen
+from attrs import define, evolve, frozen
 
 from fsm import TraceWriter, header_of
 from interlock import records
@@ -34,11 +35,14 @@ from interlock.recording.player import (
     PlayedModel,
     PlayedSummaries,
     Player,
+    WentAway,
 )
+from interlock.recording.surrounded import window_of
 from interlock.sessions import Transcript
 from interlock.sessions.facts import Facts
 from interlock.table import LOOP
-from phases.world.loop import Loop
+from interlock.window import Window
+from phases.world.loop import Loop, Run
 from phases.world.updates import Update
 
 
@@ -65,6 +69,7 @@ class Rerun:
     notes: tuple[str, ...] = ()  # what is new since, and changed nothing
     updates: tuple[Update, ...] = ()
     finished: Finished | None = None
+    went_away: bool = False  # the recorded run's process, before the run was over
 
     @property
     def identical(self) -> bool:
@@ -72,45 +77,62 @@ class Rerun:
         return self.parting is None and self.difference is None
 
 
-async def rerun(recording: Recording, folder: Path) -> Rerun:
+def _as_it_was(run: Run) -> Run:
+    return run
+
+
+async def rerun(
+    recording: Recording, folder: Path, changed: Callable[[Run], Run] = _as_it_was
+) -> Rerun:
     """Run it again; its files are written into `folder`, which must be empty.
 
+    With settings that are `changed`, where it is to be seen what would be otherwise.
     Raises RecordingError for a recording that cannot be played.
     """
     try:
-        return await _played(recording, folder)
+        return await _played(recording, folder, changed)
     except (ValueError, KeyError, TypeError) as error:
         raise RecordingError(recording.name, f"cannot be played: {error}") from error
 
 
-async def _played(recording: Recording, folder: Path) -> Rerun:
+async def _played(recording: Recording, folder: Path, changed: Callable[[Run], Run]) -> Rerun:
     transcript_path, trace_path = folder / "session.jsonl", folder / "run.trace.jsonl"
-    before = recording.header["before"].encode("utf-8", "surrogateescape")
+    before = recording.before.encode("utf-8", "surrogateescape")
     if before:
         transcript_path.write_bytes(before)
     ended: list[Finished] = []
     updates: list[Update] = []
+    written = Written(transcript_path)
     with anyio.CancelScope() as outside:
         player = Player(recording, outside)
         loop: Loop = player.pool.decoded(player.take("begin"), Loop)
-        transcript = _transcript(player, recording.header["facts"], transcript_path, updates)
-        ports = _ports(player, transcript, updates)
+        loop = evolve(loop, run=changed(loop.run))
+        transcript = _transcript(player, recording.header["facts"], written, updates)
+        window = None
+        if "results" in recording.header:
+            results = Path(recording.header["results"])
+            window = window_of(player, results, loop.run.features, updates.append)
+        ports = _ports(player, transcript, updates, window)
         header = header_of(
             LOOP, chain_id=loop.run.chain_id, depth=loop.run.depth, start=records.start(loop)
         )
         with TraceWriter(header, trace_path) as writer:
             taken = Journal(writer, PlayedClock(player)).taken
-            with suppress(Parted):  # the player knows where
+            with suppress(Parted, WentAway):  # the player knows where
                 await drive(loop, ports, taken, ended.append)
-    written = transcript_path.read_bytes() if transcript_path.exists() else b""
+    added = written.text(behind=len(before))
     transcript.close()
-    added = written[len(before) :].decode("utf-8", "surrogateescape")
     trace = trace_path.read_text("utf-8", "surrogateescape")
     left = player.left()
     if player.parting is None and left is not None:
         player.part(left, "(the run was over)")
-    difference = _difference("transcript", recording.transcript, added)
     notes, expected = _header_notes(recording.trace, trace)
+    told = recording.transcript
+    if player.went_away:
+        # What followed its last answer it may not have come to write; others have, behind it.
+        told = _as_far_as_known(told, added, (written.settled or written.size) - len(before))
+        expected += _unwritten(expected, trace)
+    difference = _difference("transcript", told, added)
     return Rerun(
         recording=recording,
         transcript=added,
@@ -121,27 +143,65 @@ async def _played(recording: Recording, folder: Path) -> Rerun:
         notes=notes,
         updates=tuple(updates),
         finished=ended[0] if ended else None,
+        went_away=player.went_away,
     )
 
 
+@define
+class Written:
+    """The transcript of a rerun, and how much of it was written when the answers gave out."""
+
+    path: Path
+    settled: int | None = None  # None: all of it
+
+    @property
+    def size(self) -> int:
+        return self.path.stat().st_size if self.path.exists() else 0
+
+    def text(self, behind: int) -> str:
+        data = self.path.read_bytes() if self.path.exists() else b""
+        return data[behind:].decode("utf-8", "surrogateescape")
+
+
+def _as_far_as_known(told: str, added: str, settled: int) -> str:
+    """The recorded transcript where it is known; beyond that, what we have made ourselves."""
+    sure = added.encode("utf-8", "surrogateescape")[:settled].decode("utf-8", "surrogateescape")
+    return told[: len(sure)] + added[len(sure) :]
+
+
+def _unwritten(recorded: str, now: str) -> str:
+    """The last record, where the process went away before it was written."""
+    return now[len(recorded) :] if now.startswith(recorded) else ""
+
+
 def _transcript(
-    player: Player, facts: Mapping[str, Any], path: Path, updates: list[Update]
+    player: Player, facts: Mapping[str, Any], written: Written, updates: list[Update]
 ) -> Transcript:
+    def now() -> float:
+        time = float(player.take("transcript.now"))
+        if player.at_the_end():  # what is written now may not have been
+            written.settled = written.size
+        return time
+
     transcript = Transcript(
-        path,
+        written.path,
         session_id=facts["session_id"],
-        cwd=path.parent,
+        cwd=written.path.parent,
         show=updates.append,
-        now=lambda: float(player.take("transcript.now")),
+        now=now,
     )
     known = {each.name for each in attrs.fields(Facts)}
     transcript.facts = Facts(**{key: facts[key] for key in facts if key in known})
     return transcript
 
 
-def _ports(player: Player, transcript: Transcript, updates: list[Update]) -> Ports:
+def _ports(
+    player: Player, transcript: Transcript, updates: list[Update], window: Window | None
+) -> Ports:
     present = player.take("ports")
-    optional: dict[str, Any] = {name: OPTIONAL[name](player) for name in present}
+    optional: dict[str, Any] = {name: OPTIONAL[name](player) for name in present["played"]}
+    if window is not None:
+        optional |= {name: getattr(window, name) for name in present["run"]}
     return Ports(
         model=PlayedModel(player),
         executor=PlayedExecutor(player, transcript.record_results),

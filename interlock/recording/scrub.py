@@ -1,6 +1,6 @@
 """Take secrets out of a recording, so that it can be shown and still be run again.
 
-A secret becomes as many asterisks as it has characters, everywhere: in what the world answered
+A secret becomes as many asterisks as it has letters, everywhere: in what the world answered
 and in what came of it. So sizes stay, and every decision with them. What is found: values of
 the environment whose names say so, values under such keys, and words of well-known forms.
 """
@@ -47,6 +47,8 @@ _FORMS = tuple(
         r"(?i)(?<=password=)[^\s&\"'\\]{6,}",
     )
 )
+_BARE = frozenset('\n\r\t"\\ ')  # tell nothing by themselves
+_STARS = "*\u00d7\u204e\U0001f7b2"  # of one, two, three and four bytes
 _PIECES = ("TextDelta", "ThinkingDelta", "RawEvent")
 
 
@@ -57,7 +59,7 @@ def scrubbed(
 
     What came of the run is scrubbed as well, as text; a rerun says whether that is the same.
     """
-    files = (recording.header["before"], recording.transcript, recording.trace)
+    files = (recording.before, recording.transcript, recording.trace)
     inner = [value for text in files for value in _parsed(text)]
     found = set(more) | _of_environment(environ)
     for value in (*inner, *recording.lines):
@@ -69,18 +71,25 @@ def scrubbed(
     pattern = re.compile("|".join(map(re.escape, words)))
 
     def hidden(text: str) -> str:
-        return pattern.sub(lambda match: "*" * len(match[0]), text)
+        return pattern.sub(lambda match: _asterisks(match[0]), text)
 
-    header = {**recording.header, "before": _each_line(recording.header["before"], hidden)}
-    header["facts"] = _mapped(recording.header["facts"], hidden)
+    header = {**recording.header, "facts": _mapped(recording.header["facts"], hidden)}
     clean = evolve(
         recording,
         header=header,
+        before=_each_line(recording.before, hidden),
         lines=tuple(_mapped(line, hidden) for line in recording.lines if not _is_piece(line)),
         transcript=_each_line(recording.transcript, hidden),
         trace=_each_line(recording.trace, hidden),
     )
     return clean, len(words)
+
+
+def _asterisks(word: str) -> str:
+    """As large as the word, also where its letters take several bytes, or are escaped in JSON."""
+    return "".join(
+        each if each in _BARE else _STARS[len(each.encode(errors="replace")) - 1] for each in word
+    )
 
 
 def _is_piece(line: Line) -> bool:

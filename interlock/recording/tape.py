@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import IO, Any, TypeVar
 
 import anyio
-from attrs import define, field
+from attrs import define
 
 from interlock.drive import one_line
 from interlock.recording.codec import Pool
@@ -26,22 +26,20 @@ class Tape:
 
     file: IO[bytes]
     interrupt: Interrupt
-    pool: Pool = field(init=False)
+    pool: Pool
     problem: OSError | None = None
     _looks: int = 0  # since the last line
     _told: bool = False  # the interrupt is on it
 
     def __attrs_post_init__(self) -> None:
-        self.pool = Pool(added=lambda _, said: self.put({"message": said}))
+        self.pool.added = lambda _, said: self.put({"message": said})
 
-    def put(self, line: dict[str, Json], *, flush: bool = False) -> None:
+    def put(self, line: dict[str, Json]) -> None:
         """One line. A disk that is full ends the recording, never the run."""
         if self.problem is not None:
             return
         try:
             self.file.write(line_of(line))
-            if flush:
-                self.file.flush()
         except OSError as error:
             self.problem = error
 
@@ -51,6 +49,21 @@ class Tape:
             self.file.close()
         except OSError as error:
             self.problem = self.problem or error
+
+    def flush(self) -> None:
+        """Behind this a kill takes away nothing of what was put."""
+        if self.problem is not None:
+            return
+        try:
+            self.file.flush()
+        except OSError as error:
+            self.problem = error
+
+    def piece(self, said: Json) -> None:
+        """A piece of an answer. It decides nothing, so it need not outlive a kill by itself."""
+        self._tell_interrupt()
+        self.put({"on": "model.event", "gave": said})
+        self._looks = 0
 
     def look(self) -> None:
         """The run is about to look whether the user wants to stop."""
@@ -91,6 +104,7 @@ class Tape:
     def _line(self, on: str, said: dict[str, Any]) -> None:
         self._tell_interrupt()
         self.put({"on": on, **said})
+        self.flush()
         self._looks = 0
 
     def _tell_interrupt(self) -> None:

@@ -3,7 +3,7 @@
     pytest_plugins = ["interlock.testing.golden"]
 
     async def test_the_fix_stays_the_same_run(golden):
-        async with open_agent(Options(record=True), settings, asker=NobodyAsks()) as agent:
+        async with open_agent(Options(), settings, asker=NobodyAsks()) as agent:
             summary = await agent.prompt("fix the test", show)
         await golden.keeps("fix", agent.paths.trace(summary.run_id))
 
@@ -21,7 +21,8 @@ from pathlib import Path
 import pytest
 from attrs import frozen
 
-from interlock.recording.form import SUFFIX, beside, read_recording, written
+from interlock.recording.form import SUFFIX, written
+from interlock.recording.reading import beside, read_recording
 from interlock.recording.rerun import Rerun, render, rerun
 from interlock.recording.scrub import scrubbed
 
@@ -43,7 +44,7 @@ class Golden:
         if self.anew or not path.exists():
             source = beside(trace)
             if not source.exists():
-                pytest.fail(f"{trace.name} was not recorded: open the agent with record=True")
+                pytest.fail(f"{trace.name} was not recorded: open the agent without record=False")
             clean, _ = scrubbed(read_recording(source), os.environ)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(written(clean))

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from interlock.scripted import ServerThread, reply, tool_use
+from interlock.what_if import Verdict, change_of, told
 from tests.cli.shell import REAL, ROOT, Ran, Shell
 
+UNRECORDED = Verdict(steps=3, of=3, divergence=None, was=(0.8,), decided_only=True)
 GOLDEN = ROOT / "tests" / "golden"
 
 
@@ -20,14 +22,14 @@ def interlock(shell: Shell, *arguments: str) -> Ran:
 @pytest.fixture
 def recorded(shell: Shell) -> Shell:
     """A shell in which one run was recorded."""
-    (shell.folder / "notes.txt").write_text("remember the milk\n")
+    (shell.folder / "notes.txt").write_text("remember the milk\n" + "and the rest\n" * 900)
     answers = [
         reply("I look", tool_use("Read", {"file_path": "notes.txt"})),
         reply("There is milk."),
     ]
     with ServerThread(answers) as server:
         ran = shell.run(
-            *("-p", "what is in notes.txt?", "--record"),
+            *("-p", "what is in notes.txt?"),
             program=REAL,
             env={"ANTHROPIC_BASE_URL": server.base_url},
         )
@@ -83,14 +85,18 @@ def test_a_recording_that_was_changed_is_shown_side_by_side(recorded: Shell) -> 
     assert now_line[mark.index("^")] == "o"
 
 
-def test_a_run_that_was_not_recorded_says_how_to(shell: Shell) -> None:
+def test_a_run_that_was_not_recorded_is_decided_again_and_says_why_no_more(shell: Shell) -> None:
     with ServerThread([reply("Hello.")]) as server:
-        shell.run("-p", "hi", program=REAL, env={"ANTHROPIC_BASE_URL": server.base_url})
+        env = {"ANTHROPIC_BASE_URL": server.base_url}
+        shell.run("-p", "hi", "--no-record", program=REAL, env=env)
 
-    ran = interlock(shell, "record", "last")
+    kept, ran = interlock(shell, "record", "last"), interlock(shell, "replay", "last")
 
-    assert (ran.code, ran.out) == (1, "")
-    assert "was not recorded: run it with --record, or set INTERLOCK_RECORD=1" in ran.err
+    assert (kept.code, kept.out) == (1, "")
+    assert "cannot be kept: what the world answered was not recorded" in kept.err
+    assert ran.code == 0
+    assert "steps, all agree\n" in ran.out
+    assert ran.out.endswith(", so it cannot be run again\n")
 
 
 def test_what_if_names_the_runs_that_would_have_gone_elsewhere(shell: Shell) -> None:
@@ -115,6 +121,28 @@ def test_what_if_takes_features_and_budgets_by_their_names(shell: Shell) -> None
     )
     assert "guard can_escalate changed its mind: True -> False" in ran.out
     assert "guard turn_limit_reached changed its mind: False -> True" in ran.out
+
+
+def test_what_if_runs_a_recorded_run_again_under_another_threshold(recorded: Shell) -> None:
+    ran = interlock(
+        recorded, "replay", "--what-if", "--set", "compact_threshold=0.01", str(recorded.home)
+    )
+
+    step, then, now, unknown, _, count = ran.out.splitlines()[1:]
+    assert ran.code == 1
+    assert step == "in step 7 of 14, preprocess:"
+    assert then == "  recorded  goes on to the next step"
+    assert now == "  now       is about to compact the history"
+    assert "cannot be known" in unknown
+    assert count == "with compact_threshold 0.01 instead of 0.9: 1 of 1 run differs"
+
+
+def test_what_if_says_which_runs_cannot_show_it() -> None:
+    changes, verdicts = [change_of("compact_threshold=0.5")], [UNRECORDED]
+
+    assert told(changes, None, verdicts).endswith(
+        "1 run cannot show it: compact_threshold is read where nothing was recorded"
+    )
 
 
 def test_what_if_takes_another_table(shell: Shell) -> None:

@@ -98,5 +98,5 @@ RUNS: Mapping[str, Callable[[Room], Coroutine[Any, Any, Recording]]] = {
 
 def recordings(home: Path) -> list[Path]:
     """Every recording of this home, oldest first."""
-    found = home.rglob("*.recording.jsonl")
+    found = home.rglob("*.recording.jsonl*")
     return sorted(found, key=lambda path: path.stat().st_mtime_ns)

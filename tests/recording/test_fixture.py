@@ -49,7 +49,7 @@ async def test_another_run_fails_the_test_side_by_side(room: Room, tmp_path: Pat
 async def test_a_run_that_was_not_recorded_says_how_to(tmp_path: Path) -> None:
     golden = Golden(folder=tmp_path / "golden")
 
-    with pytest.raises(pytest.fail.Exception, match="open the agent with record=True"):
+    with pytest.raises(pytest.fail.Exception, match="open the agent without record=False"):
         await golden.keeps("x", tmp_path / "x.trace.jsonl")
 
 

@@ -25,6 +25,18 @@ async def test_a_recording_of_each_version_still_runs(version: int, tmp_path: Pa
     assert render(again) == ""
 
 
+@pytest.mark.parametrize("path", sorted((KEPT / "first").iterdir()), ids=lambda path: path.stem)
+async def test_runs_that_were_recorded_in_the_first_form_still_run(
+    path: Path, tmp_path: Path
+) -> None:
+    recording = read_recording(path)
+
+    again = await rerun(recording, tmp_path)
+
+    assert recording.version == 1
+    assert render(again) == ""
+
+
 def test_there_is_a_way_up_from_each_older_version() -> None:
     assert sorted(UPGRADES) == list(range(1, VERSION))
 
@@ -61,7 +73,7 @@ def altered(tmp_path: Path, line: int, value: bytes | None) -> Path:
 @pytest.mark.parametrize(
     ("line", "value", "problem"),
     [
-        (0, b'{"recording":99}', ":1: is of version 99, known is 1; use a newer interlock"),
+        (0, b'{"recording":99}', ":1: is of version 99, known is 2; use a newer interlock"),
         (0, b'{"a":1}', ":1: is no recording of a run"),
         (0, b'{"recording":1,"facts":{}}', ":1: its before is missing or of the wrong kind"),
         (7, b"{", ":8: is no JSON"),
