@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # slow to load, and of use to few
     from interlock.what_if import Change, Verdict
 
 _TRACE = ".trace.jsonl"
-_NOT_RECORDED = "what the world answered was not recorded (recordRuns or INTERLOCK_RECORD was off)"
+_NOT_RECORDED = "what the world answered was not recorded (see INTERLOCK_RECORD)"
 
 
 def replay_flags(parser: Parser) -> None:
@@ -93,7 +93,8 @@ def _again(found: RunFile) -> int:
     recording = beside(found.path)
     if recording.exists():
         return max(code, _run_again(found.run_id, read_recording(recording)))
-    print(f"{found.run_id}: {_NOT_RECORDED}, so it cannot be run again")
+    if found.session_id:  # a trace that was kept for itself is not missing anything
+        print(f"{found.run_id}: {_NOT_RECORDED}, so it cannot be run again")
     return code
 
 
