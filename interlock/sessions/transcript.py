@@ -329,7 +329,7 @@ class Transcript:
     def _let_go(self) -> None:
         """Begin anew with the next message: then all that is still known is written again."""
         self._close()
-        self._tip = None
+        self._tip, self._begun, self._names = None, False, Names()
         for known in (self._known, self._ahead, self._calls):
             known.clear()
 

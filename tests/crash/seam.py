@@ -152,6 +152,8 @@ _KINDS = {
     ".calls.jsonl": "calls",
     ".recording.jsonl": "recording",
     "state.json": "state",
+    "costs.jsonl": "costs",
+    "checkpoints/log.jsonl": "checkpoints",
     "collapses.jsonl": "collapses",
 }
 
@@ -163,7 +165,7 @@ def _what(path: Path) -> str:
     if "tool-results" in path.parts:
         return "spilled result"
     for end, kind in _KINDS.items():
-        if name.endswith(end):
+        if f"{path.parent.name}/{name}".endswith(end):
             return kind
     if name.endswith(".jsonl"):
         return "branch" if path.name.endswith(".part") else "transcript"

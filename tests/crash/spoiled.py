@@ -25,7 +25,7 @@ def _forget_the_results(home: Path) -> None:
 
 
 def _forget_the_cost(home: Path) -> None:
-    for path in home.rglob("state.json"):
+    for path in home.rglob("costs.jsonl"):
         path.unlink()
 
 
@@ -37,5 +37,5 @@ def _case(row: str, finds: str, spoils: Callable[[Path], None]) -> Case:
 SPOILED = (
     _case("no record of the calls", "no_effect_twice", _forget_the_calls),
     _case("results that were shown are gone", "shown_is_written", _forget_the_results),
-    _case("no state", "cost_is_not_lost", _forget_the_cost),
+    _case("no record of the cost", "cost_is_not_lost", _forget_the_cost),
 )
