@@ -151,6 +151,7 @@ _KINDS = {
     ".trace.jsonl": "trace",
     ".calls.jsonl": "calls",
     ".recording.jsonl": "recording",
+    ".recording.jsonl.gz": "recording packed",
     "state.json": "state",
     "costs.jsonl": "costs",
     "checkpoints/log.jsonl": "checkpoints",
