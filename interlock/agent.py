@@ -35,6 +35,7 @@ from interlock.inbox import (
 )
 from interlock.interrupt import InterruptSignal
 from interlock.journal import CallJournal, Journal, opened_trace
+from interlock.knowledge import Knowledge
 from interlock.ledger import Ledger
 from interlock.model import Mender
 from interlock.options import Options, PermissionMode
@@ -86,6 +87,7 @@ class Agent:
     model: str
     cwd: Path
     paths: SessionPaths
+    knowledge: Knowledge
     waiting: Waiting  # the queue itself: background tasks put their news into it
     _options: Options
     _settings: Settings
@@ -325,6 +327,8 @@ class Agent:
             reads=self._tool_session.reads,
             ids=self._ids,
             prefetches=tuple(Prefetch(source) for source in self._prefetches),
+            beside=self.knowledge.beside(self._built),
+            told=self.knowledge.files_told,
         )
 
     def _loop(self, said: tuple[Message, ...], typed: str | None = None) -> Loop:

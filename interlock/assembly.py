@@ -13,11 +13,10 @@ from pathlib import Path
 import anyio
 from attrs import evolve, frozen
 
-from interlock import confined, memory
+from interlock import confined
 from interlock.admission import Admission
 from interlock.agent import Agent
-from interlock.captioner import captioner
-from interlock.context.inject import PROJECT, user_context
+from interlock.captioner import chooser, small_models
 from interlock.context.microcompact import context_edits
 from interlock.cooldown import CoolDown
 from interlock.errors import UsageError
@@ -36,6 +35,7 @@ from interlock.hooks import (
 from interlock.inbox import Mail, PrefetchSource, Waiting
 from interlock.interrupt import InterruptSignal
 from interlock.kept import OpenTodos
+from interlock.knowledge import Knowledge
 from interlock.ledger import Ledger
 from interlock.model import AnthropicModel, preload
 from interlock.model.prices import facts
@@ -103,6 +103,8 @@ async def open_agent(
         _insist_on_prices(options, settings, model)
         guards = _guards(start, cwd, model, ids, asker, registered(hooks))
         gate, hooked = guards.gate, guards.hooks
+        knowledge = Knowledge.of(options, settings, cwd)
+        knowledge.open_to(gate)
         box, warning = await _sandbox(options, settings, paths, cwd, gate, stack)
         waiting, todos = Waiting(ids), TodoList()
         workshop = Workshop(
@@ -118,17 +120,19 @@ async def open_agent(
         offered = workshop.tools(tools)
         for tool in offered.values():
             stack.callback(tool.close)
-        front = await _front(options, settings, cwd, offered)
+        front = await _front(options, cwd, offered, knowledge)
         adapter = _adapter(options, settings, front, clock)
-        helpers = {"summary": captioner(settings, clock)} if settings.small_model else {}
+        helpers = small_models(settings, clock)
         for model_client in (adapter, *helpers.values()):
             stack.push_async_callback(model_client.aclose)
         stack.push_async_callback(hooked.aclose)
         stack.push_async_callback(_end, guards.admission)
         ledger, reads = Ledger(adapter, helpers=helpers), FileReads()
+        choose = chooser(settings, ledger, ids, guards.interrupt)
         keeping = _keeping(start, gate, todos, ledger, reads, offered)
         problem = keeping.take_up(start.state)
         todos.recall(start.messages)
+        knowledge.recall(start.messages)
         window = Window.of(
             model=ledger,
             count=adapter.count,
@@ -137,7 +141,7 @@ async def open_agent(
             settings=settings,
             clock=clock,
             ids=ids,
-            keepsakes=(OpenTodos(todos),),
+            keepsakes=(OpenTodos(todos), *knowledge.keepsakes),
             hooks=hooked,
         )
         agent = Agent(
@@ -160,7 +164,8 @@ async def open_agent(
             fixed_tokens=front.tokens,
             cooldown=CoolDown(settings.limits.fallback_cooldown_s, clock),
             window=window,
-            prefetches=tuple(prefetches),
+            knowledge=knowledge,
+            prefetches=(*knowledge.prefetches(choose), *prefetches),
             strange_rules=gate.judge.rules.strangers((*names(), *offered)),
             told_first=(*_told_of(box, gate.judge.confined, warning, problem), *start.told),
             clock=clock,
@@ -282,15 +287,14 @@ class _Front:
 
 
 async def _front(
-    options: Options, settings: Settings, cwd: Path, offered: Mapping[str, Tool]
+    options: Options, cwd: Path, offered: Mapping[str, Tool], knowledge: Knowledge
 ) -> _Front:
-    notes = memory.found(cwd, settings.home)
-    files = ", ".join(str(note.path) for note in notes)
+    environment = await environment_block(cwd, now=time.time())
     return _Front(
-        system=system_blocks(options, await environment_block(cwd, now=time.time())),
+        system=system_blocks(options, environment, memory=knowledge.in_system(offered)),
         specs=tuple(tool.wire() for tool in offered.values()),
-        notes=user_context({PROJECT: memory.told(notes)}),
-        notes_name=f"the notes of {files}",
+        notes=knowledge.in_front,
+        notes_name=knowledge.in_front_of,
     )
 
 

@@ -45,6 +45,7 @@ class Settings:
     web_allow: frozenset[str] = frozenset()  # hosts that WebFetch may reach beside public ones
     entrypoint: str = "cli"
     record: bool = False  # each run, so that it can be run again to the byte
+    auto_memory: bool | None = None
     debug: bool = False
 
     @classmethod
@@ -72,6 +73,7 @@ class Settings:
             web_allow=read.hosts("INTERLOCK_WEB_ALLOW"),
             entrypoint=read.text("CLAUDE_CODE_ENTRYPOINT") or "cli",
             record=read.switch("INTERLOCK_RECORD") or False,
+            auto_memory=_auto_memory(read),
             debug=environ.get("INTERLOCK_DEBUG", "").lower() not in _OFF,
         )
 
@@ -80,6 +82,14 @@ def _small_model(read: _Reader) -> str | None:
     """Our own name goes before the one users know, also to say `off`."""
     name = read.text("INTERLOCK_SMALL_MODEL") or read.text("ANTHROPIC_SMALL_FAST_MODEL")
     return None if name is None or name.lower() in _OFF else name
+
+
+def _auto_memory(read: _Reader) -> bool | None:
+    ours = read.switch("INTERLOCK_AUTO_MEMORY")
+    if ours is not None:
+        return ours
+    off = read.switch("CLAUDE_CODE_DISABLE_AUTO_MEMORY")
+    return None if off is None else not off
 
 
 def env_names(limit: attrs.Attribute[Any]) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ STRANGERS = {
     "model": {"errors"},
     "sessions": {"errors", "home", "records"},
     "context": {"quiet"},
-    "memory": set[str](),
+    "memory": {"front_matter", "permissions"},  # patterns of paths
     "prompt": {"options", "context", "children"},  # how context is told to the model
     "permissions": {"options", "summary"},
     "tools": {

@@ -9,7 +9,7 @@ from enum import StrEnum
 from attrs import frozen
 
 from interlock.agent import Agent
-from interlock.cli import picking
+from interlock.cli import memory, picking
 from interlock.context.gauge import render
 from interlock.errors import SessionNotFound
 from interlock.options import PermissionMode
@@ -68,6 +68,11 @@ async def _cost(place: Place, _: str) -> None:
         )
     if not spent:
         place.say("nothing was asked yet")
+
+
+async def _memory(place: Place, _: str) -> None:
+    for line in memory.told(place.agent.knowledge.notes, place.agent.knowledge.memory):
+        place.say(line)
 
 
 async def _model(place: Place, name: str) -> None:
@@ -136,6 +141,7 @@ COMMANDS = {
         ),
         Command(name="context", help="what fills the window", run=_context, at_once=True),
         Command(name="cost", help="what was used of each model", run=_cost, at_once=True),
+        Command(name="memory", help="which notes the model is told", run=_memory, at_once=True),
         Command(name="model", argument="[NAME]", help="the model from the next on", run=_model),
         Command(
             name="mode",

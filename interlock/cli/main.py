@@ -73,6 +73,10 @@ def _dispatch(arguments: list[str], opener: Opener | None) -> int:
         from interlock.cli import config
 
         return config.run(arguments[1:])
+    if command == "memory":
+        from interlock.cli import memory
+
+        return memory.run(arguments[1:])
     if command == "permissions":
         from interlock.cli import permissions
 

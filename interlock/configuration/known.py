@@ -18,9 +18,9 @@ _RESTRICTIONS = """
 _OTHERS = """
     $schema advisorModel agent agentPushNotifEnabled allowAllClaudeAiMcps alwaysThinkingEnabled
     askUserQuestionTimeout attribution autoCompactEnabled autoConnectIde
-    autoInstallIdeExtension autoMemoryDirectory autoMemoryEnabled autoMode autoScrollEnabled
+    autoInstallIdeExtension autoMode autoScrollEnabled
     autoUpdates autoUpdatesChannel awaySummaryEnabled awsAuthRefresh awsCredentialExport
-    axScreenReader browserExternalPageTools channelsEnabled claudeMd claudeMdExcludes
+    axScreenReader browserExternalPageTools channelsEnabled claudeMd
     cleanupPeriodDays companyAnnouncements defaultShell diffTool disableAgentView
     disableArtifact disableAutoMode disableBrowserExternalNavigation disableBundledSkills
     disableClaudeAiConnectors disableDeepLinkRegistration disableMobileSimulatorTools

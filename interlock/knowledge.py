@@ -1,0 +1,153 @@
+"""What a session knows beside its conversation, wired: note files, memory, and what tells of them.
+
+The services of `interlock/memory` meet the loop here: what is told in front of every request, what
+comes between two turns, what is put back beside a summary, what is looked up beside the first
+request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from attrs import define, evolve, field, frozen
+
+from interlock.context.inject import PROJECT, user_context
+from interlock.context.keepsakes import Keepsake, Keepsakes
+from interlock.home import project_key
+from interlock.inbox import Beside, Found, PrefetchSource
+from interlock.memory import AutoMemory, Excluded, LazyNotes, Places, project_of, relevant, told
+from interlock.memory import told_in as notes_in
+from interlock.memory.relevant import Choose
+from interlock.options import Options
+from interlock.permissions import Gate
+from interlock.settings import Settings
+from interlock.tools import Tool
+from interlock.touching import touched
+from phases.world.loop import Loop
+from phases.world.messages import Kind, Message
+from phases.world.size import BYTES_PER_TOKEN
+
+_WRITERS = frozenset({"Write", "Edit", "MultiEdit"})
+_FOR_THE_TITLE = 200  # bytes of a keepsake that are not its text
+
+
+@define(kw_only=True)
+class Knowledge:
+    """One session's."""
+
+    notes: LazyNotes
+    memory: AutoMemory | None  # None: switched off
+    files_told: set[Path] = field(factory=set)  # that prefetches have told of
+
+    @classmethod
+    def of(cls, options: Options, settings: Settings, cwd: Path) -> Knowledge:
+        return cls(
+            notes=notes_of(options, settings, cwd), memory=memory_of(options, settings, cwd)
+        )
+
+    def open_to(self, gate: Gate) -> None:
+        """Let the agent write in its memory folder unasked; nowhere else outside."""
+        if self.memory is not None:
+            own = self.memory.folder.resolve()
+            gate.judge = evolve(gate.judge, writable=(*gate.judge.writable, own))
+
+    def recall(self, messages: Iterable[Message]) -> None:
+        """Take up what an earlier process told."""
+        self.notes.recall(message.text for message in messages if message.kind is Kind.NOTE)
+
+    # --- in front of every request -----------------------------------------------------------
+
+    def in_system(self, offered: Mapping[str, Tool]) -> str:
+        """The part of the system prompt about the memory; "" without one."""
+        if self.memory is None:
+            return ""
+        return self.memory.told(writes=not _WRITERS.isdisjoint(offered))
+
+    @property
+    def in_front(self) -> str | None:
+        """The message in front of the conversation, or None."""
+        return user_context({PROJECT: told(self.notes.start)})
+
+    @property
+    def in_front_of(self) -> str:
+        """What that message holds, in words for a person."""
+        return f"the notes of {', '.join(str(note.path) for note in self.notes.start)}"
+
+    # --- later -------------------------------------------------------------------------------
+
+    def beside(self, tools: Mapping[str, Tool]) -> tuple[Beside, ...]:
+        """What may have to be told between two turns."""
+        return (TouchedNotes(self.notes, tools),)
+
+    def prefetches(self, choose: Choose | None) -> tuple[PrefetchSource, ...]:
+        """What is looked up beside the first request of each prompt."""
+        return () if self.memory is None else (MemorySource(self.memory, choose),)
+
+    @property
+    def keepsakes(self) -> tuple[Keepsakes, ...]:
+        """What is put back beside a summary."""
+        return (ToldNotes(self.notes),)
+
+
+def notes_of(options: Options, settings: Settings, cwd: Path) -> LazyNotes:
+    """The note files for a session in `cwd`, those of its start read."""
+    excluded = Excluded(options.notes_excluded)
+    return LazyNotes.of(Places(cwd=cwd, home=settings.home, excluded=excluded))
+
+
+def memory_of(options: Options, settings: Settings, cwd: Path) -> AutoMemory | None:
+    """The memory of the project that `cwd` belongs to; None where it is switched off."""
+    if not options.auto_memory or settings.auto_memory is False:
+        return None
+    usual = settings.home / "projects" / project_key(project_of(cwd)) / "memory"
+    return AutoMemory(folder=options.memory_folder or usual)
+
+
+@frozen
+class TouchedNotes:
+    """The note files of folders that the last turn worked in."""
+
+    notes: LazyNotes
+    tools: Mapping[str, Tool]
+
+    async def news(self, loop: Loop) -> Sequence[str]:
+        paths = touched(loop, self.tools)
+        if not paths:
+            return ()
+        view = (*loop.now.view, *loop.state.messages)
+        standing = {
+            path
+            for message in view
+            if message.kind is Kind.NOTE
+            for path in notes_in(message.text)
+        }
+        text = self.notes.touched(paths, standing)
+        return () if text is None else (text,)
+
+
+@frozen
+class ToldNotes:
+    """Note files that came in the course of the conversation, whole, as they are now."""
+
+    notes: LazyNotes
+
+    async def keepsakes(self, budget: int) -> Sequence[Keepsake]:
+        text = self.notes.again(int(budget * BYTES_PER_TOKEN) - _FOR_THE_TITLE)
+        return () if text is None else (Keepsake("Notes of files you worked with", text),)
+
+
+@frozen
+class MemorySource:
+    """Files of the memory folder that may help with a prompt."""
+
+    memory: AutoMemory
+    choose: Choose | None
+    name: str = "memory"
+
+    async def find(self, prompt: str) -> tuple[Found, ...]:
+        topics = await relevant(self.memory, prompt, self.choose)
+        return tuple(
+            Found(title=topic.about or topic.name, text=topic.text, path=topic.path)
+            for topic in topics
+        )
