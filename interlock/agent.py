@@ -47,6 +47,7 @@ from interlock.recording import Recorder, Recorders, recorder_of
 from interlock.session_state import Keeping
 from interlock.sessions import Transcript
 from interlock.settings import Settings
+from interlock.speech import Speech
 from interlock.summary import ModelUse, RunSummary
 from interlock.summing import Summing
 from interlock.tally import Tally
@@ -102,6 +103,7 @@ class Agent:
     _window: Window
     _hooks: SessionHooks
     _admission: Admission
+    _speech: Speech
     _prefetches: tuple[PrefetchSource, ...] = ()
     _strange_rules: tuple[str, ...] = ()  # words of the permission flags that name no tool
     _told_first: tuple[Update, ...] = ()  # with the first prompt
@@ -203,8 +205,10 @@ class Agent:
         refused = await self._admission.refusal(words, Who(cwd=self._where))
         if refused is not None:
             return self._summing.not_run(run_id, refused, monotonic() - began)
+        heard = await self._speech.heard(text, typed, Path(self._where))
         inbox = self._inbox()
-        loop = self._loop((*self._admission.taken_notes(), *inbox.said(text)), typed)
+        said = (*self._admission.taken_notes(), *heard.notes, *inbox.said(heard.prompt))
+        loop = self._loop(said, heard.typed, heard.model)
         path = self.paths.trace(run_id)
         with (
             opened_trace(path, loop) as writer,
@@ -331,11 +335,13 @@ class Agent:
             told=self.knowledge.files_told,
         )
 
-    def _loop(self, said: tuple[Message, ...], typed: str | None = None) -> Loop:
+    def _loop(
+        self, said: tuple[Message, ...], typed: str | None = None, model: str | None = None
+    ) -> Loop:
         options, settings = self._options, self._settings
         if typed is None:
             typed = said[-1].text if said else ""
-        models = self._cooldown.order((self.model, *options.fallback_models))
+        models = self._cooldown.order((model or self.model, *options.fallback_models))
         chain_id = self._ids.new()
         context = ToolUseContext(
             model=models[0],

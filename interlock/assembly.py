@@ -16,6 +16,7 @@ from attrs import evolve, frozen
 from interlock import confined
 from interlock.admission import Admission
 from interlock.agent import Agent
+from interlock.calling import Calling
 from interlock.captioner import chooser, small_models
 from interlock.context.microcompact import context_edits
 from interlock.cooldown import CoolDown
@@ -24,6 +25,7 @@ from interlock.home import SessionPaths
 from interlock.hooks import (
     Hook,
     HookedRequests,
+    HookedTools,
     HookMatcher,
     NotifyingAsker,
     SessionFacts,
@@ -103,8 +105,7 @@ async def open_agent(
         _insist_on_prices(options, settings, model)
         guards = _guards(start, cwd, model, ids, asker, registered(hooks))
         gate, hooked = guards.gate, guards.hooks
-        knowledge = Knowledge.of(options, settings, cwd)
-        knowledge.open_to(gate)
+        knowledge = Knowledge.of(options, settings, cwd, gate, paths.session_id)
         box, warning = await _sandbox(options, settings, paths, cwd, gate, stack)
         waiting, todos = Waiting(ids), TodoList()
         workshop = Workshop(
@@ -115,6 +116,7 @@ async def open_agent(
             todos=todos,
             plan=Planning(gate, alone=isinstance(asker, NobodyAsks)),
             person=person,
+            instructions=knowledge.instructing,
             sandbox=box,
         )
         offered = workshop.tools(tools)
@@ -144,6 +146,16 @@ async def open_agent(
             keepsakes=(OpenTodos(todos), *knowledge.keepsakes),
             hooks=hooked,
         )
+        tool_session = ToolSession(root=cwd, spill=paths.tool_results, reads=reads)
+        calling = Calling(
+            tools=offered,
+            permissions=gate,
+            hooks=HookedTools(hooked),
+            interrupt=guards.interrupt,
+            limits=settings.limits,
+            ids=ids,
+            session=tool_session,
+        )
         agent = Agent(
             session_id=paths.session_id,
             model=model,
@@ -159,12 +171,13 @@ async def open_agent(
             interrupt=guards.interrupt,
             built=offered,
             todos=todos,
-            tool_session=ToolSession(root=cwd, spill=paths.tool_results, reads=reads),
+            tool_session=tool_session,
             transcript=transcript,
             fixed_tokens=front.tokens,
             cooldown=CoolDown(settings.limits.fallback_cooldown_s, clock),
             window=window,
             knowledge=knowledge,
+            speech=knowledge.speech(calling),
             prefetches=(*knowledge.prefetches(choose), *prefetches),
             strange_rules=gate.judge.rules.strangers((*names(), *offered)),
             told_first=(*_told_of(box, gate.judge.confined, warning, problem), *start.told),

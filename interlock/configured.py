@@ -91,6 +91,8 @@ def configured(
             notes_excluded=tuple(one.value for one in found.notes_excluded),
             auto_memory=_auto_memory(found, settings),
             memory_folder=_memory_folder(found),
+            lent_tools=not found.managed_rules_only,
+            skill_shell=found.skill_shell_off is None or not found.skill_shell_off.value,
         ),
         settings=settings,
         configuration=found,

@@ -12,16 +12,21 @@ from pathlib import Path
 
 from attrs import define, evolve, field, frozen
 
-from interlock.context.inject import PROJECT, user_context
+from interlock.calling import Calling
+from interlock.context.inject import PROJECT, SKILLS, user_context
 from interlock.context.keepsakes import Keepsake, Keepsakes
 from interlock.home import project_key
 from interlock.inbox import Beside, Found, PrefetchSource
+from interlock.instructing import Instructing
 from interlock.memory import AutoMemory, Excluded, LazyNotes, Places, project_of, relevant, told
 from interlock.memory import told_in as notes_in
 from interlock.memory.relevant import Choose
 from interlock.options import Options
 from interlock.permissions import Gate
 from interlock.settings import Settings
+from interlock.skilled import SkillNews, SkillSource, UsedSkills
+from interlock.skills import SkillBook
+from interlock.speech import Speech
 from interlock.tools import Tool
 from interlock.touching import touched
 from phases.world.loop import Loop
@@ -38,23 +43,39 @@ class Knowledge:
 
     notes: LazyNotes
     memory: AutoMemory | None  # None: switched off
+    instructing: Instructing
     files_told: set[Path] = field(factory=set)  # that prefetches have told of
 
     @classmethod
-    def of(cls, options: Options, settings: Settings, cwd: Path) -> Knowledge:
-        return cls(
-            notes=notes_of(options, settings, cwd), memory=memory_of(options, settings, cwd)
+    def of(
+        cls, options: Options, settings: Settings, cwd: Path, gate: Gate, session_id: str
+    ) -> Knowledge:
+        """With the agent's own folders opened to it: its memory, the files of skills."""
+        instructing = Instructing(
+            book=book_of(settings, cwd),
+            gate=gate,
+            session_id=session_id,
+            lends=options.lent_tools,
+            runs=options.skill_shell,
         )
-
-    def open_to(self, gate: Gate) -> None:
-        """Let the agent write in its memory folder unasked; nowhere else outside."""
-        if self.memory is not None:
-            own = self.memory.folder.resolve()
+        instructing.open_folders()
+        memory = memory_of(options, settings, cwd)
+        if memory is not None:
+            own = memory.folder.resolve()
             gate.judge = evolve(gate.judge, writable=(*gate.judge.writable, own))
+        notes = notes_of(options, settings, cwd)
+        return cls(notes=notes, memory=memory, instructing=instructing)
+
+    def speech(self, calling: Calling) -> Speech:
+        """Who says what a prompt means; from now on skills can run what their text asks for."""
+        self.instructing.calling = calling
+        return Speech(instructing=self.instructing, calling=calling, ids=calling.ids)
 
     def recall(self, messages: Iterable[Message]) -> None:
         """Take up what an earlier process told."""
-        self.notes.recall(message.text for message in messages if message.kind is Kind.NOTE)
+        told = tuple(messages)
+        self.notes.recall(message.text for message in told if message.kind is Kind.NOTE)
+        self.instructing.recall(told)
 
     # --- in front of every request -----------------------------------------------------------
 
@@ -67,33 +88,44 @@ class Knowledge:
     @property
     def in_front(self) -> str | None:
         """The message in front of the conversation, or None."""
-        return user_context({PROJECT: told(self.notes.start)})
+        skills = self.instructing.book.listing
+        return user_context({PROJECT: told(self.notes.start), SKILLS: skills})
 
     @property
     def in_front_of(self) -> str:
         """What that message holds, in words for a person."""
-        return f"the notes of {', '.join(str(note.path) for note in self.notes.start)}"
+        files = ", ".join(str(note.path) for note in self.notes.start)
+        return f"the notes of {files}" if files else "the list of skills"
 
     # --- later -------------------------------------------------------------------------------
 
     def beside(self, tools: Mapping[str, Tool]) -> tuple[Beside, ...]:
         """What may have to be told between two turns."""
-        return (TouchedNotes(self.notes, tools),)
+        news = SkillNews(self.instructing, tools, self.notes.places.top.resolve())
+        return (TouchedNotes(self.notes, tools), news)
 
     def prefetches(self, choose: Choose | None) -> tuple[PrefetchSource, ...]:
         """What is looked up beside the first request of each prompt."""
-        return () if self.memory is None else (MemorySource(self.memory, choose),)
+        skills = SkillSource(self.instructing.book)
+        return (skills,) if self.memory is None else (MemorySource(self.memory, choose), skills)
 
     @property
     def keepsakes(self) -> tuple[Keepsakes, ...]:
         """What is put back beside a summary."""
-        return (ToldNotes(self.notes),)
+        return (ToldNotes(self.notes), UsedSkills(self.instructing))
 
 
 def notes_of(options: Options, settings: Settings, cwd: Path) -> LazyNotes:
     """The note files for a session in `cwd`, those of its start read."""
     excluded = Excluded(options.notes_excluded)
     return LazyNotes.of(Places(cwd=cwd, home=settings.home, excluded=excluded))
+
+
+def book_of(settings: Settings, cwd: Path) -> SkillBook:
+    """The skills and commands of the user and of the project that `cwd` belongs to."""
+    folders = Places(cwd=cwd, home=settings.home).folders
+    budget = int(settings.limits.skill_listing_budget * BYTES_PER_TOKEN)
+    return SkillBook.of(settings.home, folders, budget)
 
 
 def memory_of(options: Options, settings: Settings, cwd: Path) -> AutoMemory | None:

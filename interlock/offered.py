@@ -13,6 +13,7 @@ from interlock.options import Options
 from interlock.sandbox import Sandbox
 from interlock.settings import Settings
 from interlock.tools import (
+    Instructions,
     NameTaken,
     Network,
     Person,
@@ -41,6 +42,7 @@ class Workshop:
     todos: TodoList
     plan: PlanMode
     person: Person | None
+    instructions: Instructions
     sandbox: Sandbox | None
 
     def tools(self, own: Sequence[Tool]) -> dict[str, Tool]:
@@ -58,6 +60,7 @@ class Workshop:
                 todos=self.todos,
                 plan=self.plan,
                 person=self.person,
+                instructions=self.instructions,
             )
             return chosen(with_own(built, own), self.options.tools)
         except UnknownTool as error:

@@ -18,7 +18,8 @@ STRANGERS = {
     "model": {"errors"},
     "sessions": {"errors", "home", "records"},
     "context": {"quiet"},
-    "memory": {"front_matter", "permissions"},  # patterns of paths
+    "memory": {"front_matter", "likeness", "permissions"},  # patterns of paths
+    "skills": {"front_matter", "likeness"},
     "prompt": {"options", "context", "children"},  # how context is told to the model
     "permissions": {"options", "summary"},
     "tools": {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from difflib import get_close_matches
 from enum import StrEnum
 
@@ -16,6 +16,8 @@ from interlock.options import PermissionMode
 from interlock.permissions.ask import visible
 from interlock.sessions import session_named
 from phases.world.updates import Show
+
+_WIDTH = 80  # characters of what is said about a command
 
 
 class End(StrEnum):
@@ -129,6 +131,10 @@ async def _help(place: Place, _: str) -> None:
     width = max(len(f"{each.name} {each.argument}") for each in COMMANDS.values())
     for each in COMMANDS.values():
         place.say(f"/{f'{each.name} {each.argument}':<{width}}  {each.help}")
+    for name, one in sorted(place.agent.knowledge.instructing.commands().items()):
+        if name not in COMMANDS:
+            called = f"{name} {one.argument_hint}".rstrip()
+            place.say(f"/{called:<{width}}  {one.description[:_WIDTH]} ({one.origin})")
     place.say("Ctrl-C stops what runs; Ctrl-D leaves. Lines typed meanwhile are read in between.")
 
 
@@ -160,13 +166,21 @@ COMMANDS = {
 }
 
 
+def offered(agent: Agent) -> dict[str, str]:
+    """Every command's name, with a line about it."""
+    written = agent.knowledge.instructing.commands()
+    of_files = {name: one.description for name, one in written.items()}
+    return of_files | {name: one.help for name, one in COMMANDS.items()}
+
+
 def find(line: str) -> Command | None:
     """The command that a line gives, or None."""
     word = line.strip().partition(" ")[0]
     return COMMANDS.get(word[1:]) if word.startswith("/") else None
 
 
-def unknown(line: str) -> str:
+def unknown(line: str, further: Iterable[str] = ()) -> str:
+    """What to say of a command that is none; `further` are the names beside our own."""
     word = line.strip().partition(" ")[0]
-    near = get_close_matches(word[1:], COMMANDS, n=1)
+    near = get_close_matches(word[1:], [*COMMANDS, *further], n=1)
     return f"! no command {word}; " + (f"did you mean /{near[0]}?" if near else "see /help")

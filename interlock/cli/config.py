@@ -168,6 +168,8 @@ def _general(found: Configuration) -> Iterator[Row]:
     yield _single("permissions.defaultMode", mode)
     if found.auto_memory is not None:
         yield _single("autoMemoryEnabled", found.auto_memory)
+    if found.skill_shell_off is not None:
+        yield _single("disableSkillShellExecution", found.skill_shell_off)
     if found.memory_folder is not None:
         yield _single("autoMemoryDirectory", found.memory_folder)
 

@@ -11,7 +11,8 @@ from attrs import evolve
 
 from interlock.assembly import open_agent
 from interlock.cli.choosing import person_or_nobody
-from interlock.cli.commands import End
+from interlock.cli.commands import End, offered
+from interlock.cli.completing import Completing
 from interlock.cli.headless import flags_of, options_of
 from interlock.cli.interactive import Interactive
 from interlock.cli.logs import configure
@@ -72,6 +73,7 @@ async def _session(
     person = SuspendingPerson(person_or_nobody(interrupt))
     async with open_agent(options, settings, asker=asker, person=person) as agent:
         agent.begin_anew(source)
+        keys.completer = Completing(lambda: offered(agent), agent.cwd)
 
         def stop() -> None:
             """A signal, not a key: also the keys' Ctrl-C while a question stands there."""

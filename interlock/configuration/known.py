@@ -9,7 +9,7 @@ from __future__ import annotations
 _RESTRICTIONS = """
     allowedChannelPlugins allowedHttpHookUrls allowedMcpServers allowManagedMcpServersOnly
     availableModels blockedMarketplaces deniedMcpServers disabledMcpjsonServers
-    disableSideloadFlags disableSkillShellExecution enforceAvailableModels forceLoginGatewayUrl
+    disableSideloadFlags enforceAvailableModels forceLoginGatewayUrl
     forceLoginMethod forceLoginOrgUUID forceRemoteSettingsRefresh httpHookAllowedEnvVars
     policyHelper requireCoworkFullVmSandbox requiredMaximumVersion requiredMinimumVersion
     strictKnownMarketplaces strictPluginOnlyCustomization

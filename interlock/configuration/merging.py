@@ -64,6 +64,7 @@ class Configuration:
     api_key_helper: Sourced[str] | None = None
     notes_excluded: tuple[Sourced[str], ...] = ()
     auto_memory: Sourced[bool] | None = None
+    skill_shell_off: Sourced[bool] | None = None
     memory_folder: Sourced[str] | None = None
     numbers: Mapping[str, Sourced[str]] = field(factory=dict)  # limits and features, by variable
     environ: Mapping[str, str] = field(factory=dict, repr=False)  # for `Settings.of`
@@ -109,6 +110,7 @@ def merged(
             Sourced(found.value, found.origin) for found in merge.all("claudeMdExcludes")
         ),
         auto_memory=merge.switch("autoMemoryEnabled"),
+        skill_shell_off=merge.switch("disableSkillShellExecution"),
         memory_folder=merge.first("autoMemoryDirectory"),
         numbers=numbers,
         environ=own | {name: each.value for name, each in numbers.items()},

@@ -169,6 +169,13 @@ KEYS = (
         meaning="where that memory lies; `~/` is home",
     ),
     Key(
+        name="disableSkillShellExecution",
+        shape=shapes.switch,
+        holds="true or false",
+        repository="only `true`",
+        meaning="the commands in the text of skills and slash commands are not run",
+    ),
+    Key(
         name="interlock.limits",
         shape=shapes.limits,
         holds="object of numbers",

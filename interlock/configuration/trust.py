@@ -84,6 +84,8 @@ def _from_repository(found: Found, user: Path) -> str | None:
             return "autoMemoryDirectory is not taken from files of a project"
         case "autoMemoryEnabled" if found.value is True:
             return "autoMemoryEnabled is switched on by the user's own settings only"
+        case "disableSkillShellExecution" if found.value is False:
+            return "disableSkillShellExecution is switched off by the user's own settings only"
         case "permissions.defaultMode" if found.value is PermissionMode.BYPASS_PERMISSIONS:
             return f"{found.key} bypassPermissions is not taken from files of a project"
         case "permissions.additionalDirectories" if _opens_home(folder_of(found, user), user):

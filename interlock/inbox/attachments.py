@@ -14,7 +14,7 @@ from attrs import define, field
 from interlock.inbox.prefetch import AlreadyRead, Found, Prefetch
 from interlock.inbox.queue import Priority, Queued, Waiting
 from phases.world.loop import Loop
-from phases.world.messages import Kind, Message, Text
+from phases.world.messages import Kind, Media, Message, Text
 from phases.world.ports import Ids
 
 SLEEP = "Sleep"  # a tool of this name has nothing else to do: it reads what can wait, too
@@ -55,7 +55,7 @@ class Inbox:
         ]
         return (*(queued.message for queued in taken), *news, *found)
 
-    def said(self, prompt: str | Queued) -> tuple[Message, ...]:
+    def said(self, prompt: str | Queued | tuple[Text | Media, ...]) -> tuple[Message, ...]:
         """What the user says as a run begins, the prompt last: what waits was typed before it.
 
         Behind a prompt that comes from the queue itself everything stays where it is.
@@ -64,7 +64,8 @@ class Inbox:
             return (prompt.message,)
         taken = self.queue.take(agent_id=None, up_to=Priority.LATER)
         self._taken += taken
-        typed = Message(id=self.ids.new(), role="user", kind=Kind.PROMPT, content=(Text(prompt),))
+        content = (Text(prompt),) if isinstance(prompt, str) else prompt
+        typed = Message(id=self.ids.new(), role="user", kind=Kind.PROMPT, content=content)
         return (*(queued.message for queued in taken), typed)
 
     def completed(self) -> None:

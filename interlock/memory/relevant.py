@@ -6,9 +6,6 @@ nobody waits for it. Knows files and words; who the small model is comes from ou
 
 from __future__ import annotations
 
-import math
-import re
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -16,22 +13,12 @@ import anyio
 from attrs import frozen
 
 from interlock.front_matter import fronted
+from interlock.likeness import Likened, likest
 from interlock.memory.auto import AutoMemory
 
 MOST_FILES = 100  # looked at; the newest ones
 MOST_FOUND = 3
 LARGEST = 4_000  # bytes told of each: the model can read the rest
-_WORD = re.compile(r"[^\W_]{3,}")
-_COMMON_WORDS = """
-    about after all also and any are because been before but can could did does for from get had
-    has have here how into its just like make may more most not now off one only other our out
-    over please should some than that the their them then there these they this too under use used
-    want was way were what when where which who why will with would you your
-    file files code fix add change
-"""
-_COMMON = frozenset(_COMMON_WORDS.split())
-_ENDINGS = ("ing", "ed", "es", "s")
-
 Choose = Callable[[str, Sequence["Topic"]], Awaitable[Sequence[str] | None]]
 
 
@@ -85,42 +72,9 @@ def _topic(path: Path, name: str, data: bytes) -> Topic:
 
 
 def by_words(prompt: str, topics: Sequence[Topic]) -> tuple[Topic, ...]:
-    """Those that share words with the prompt which few topics have.
-
-    A word counts by how rare it is; in the name or the line about the file, three times.
-    """
-    asked = set(words_of(prompt))
-    weights = [Counter(words_of(topic.text)) for topic in topics]
-    heads = [set(words_of(f"{topic.name} {topic.about}")) for topic in topics]
-    holders = Counter(
-        word for at in range(len(topics)) for word in asked & (heads[at] | weights[at].keys())
-    )
-    scored = []
-    for at, topic in enumerate(topics):
-        shared = asked & (heads[at] | weights[at].keys())
-        score = sum(
-            math.log1p(len(topics) / holders[word]) * (3 if word in heads[at] else 1)
-            for word in shared
-        )
-        # One common word somewhere in a long text is chance; one in its name is not.
-        if len(shared) >= 2 or shared & heads[at]:
-            scored.append((score, at, topic))
-    scored.sort(key=lambda one: (-one[0], one[1]))
-    return tuple(topic for _, _, topic in scored[:MOST_FOUND])
-
-
-def words_of(text: str) -> Iterable[str]:
-    """The words that say something, without the endings of English."""
-    for word in _WORD.findall(text.lower()):
-        if word not in _COMMON:
-            yield _stem(word)
-
-
-def _stem(word: str) -> str:
-    for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word.removesuffix(ending)
-    return word
+    """Those that share words with the prompt which few topics have."""
+    texts = [Likened(head=f"{topic.name} {topic.about}", body=topic.text) for topic in topics]
+    return tuple(topics[at] for at in likest(prompt, texts, most=MOST_FOUND))
 
 
 def manifest(topics: Iterable[Topic]) -> str:

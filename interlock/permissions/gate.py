@@ -18,7 +18,7 @@ from interlock.permissions.ask import Answer, Asker
 from interlock.permissions.child import Both, Narrowed
 from interlock.permissions.decide import Judge, Judging
 from interlock.permissions.decision import Decision, Question, Verdict
-from interlock.permissions.rules import Rules
+from interlock.permissions.rules import Rule, Rules
 from interlock.permissions.suggest import suggested
 from interlock.permissions.updates import Destination, Update, UpdateKind, updated
 from interlock.summary import Denial
@@ -59,12 +59,14 @@ class Gate:
     # What the session has been given, in order: a resume gives it again.
     changes: list[Update] = field(factory=list)
     grants: list[Update] = field(factory=list)
+    _lent: tuple[Rule, ...] = ()  # until the run is over
     _granted: Judge | None = None  # what a person allowed, as rules that spare ask rules too
     # Two questions at one terminal would take each other's answers.
     _one_at_a_time: anyio.Lock = field(factory=anyio.Lock)
 
     def begin_run(self) -> None:
         self.denials.clear()
+        self._take_back()
 
     @property
     def mode(self) -> PermissionMode:
@@ -84,6 +86,19 @@ class Gate:
         none = evolve(self.judge, rules=Rules(), mode=PermissionMode.DEFAULT)
         self._granted = updated(self._granted or none, given)
         self.grants.append(given)
+
+    def lend(self, allow: tuple[Rule, ...]) -> None:
+        """Allow rules for this run only. Deny and ask rules, which go before them, stay."""
+        self._set_allowed((*self.judge.rules.allow, *allow))
+        self._lent += allow
+
+    def _take_back(self) -> None:
+        lent, self._lent = self._lent, ()
+        kept = (rule for rule in self.judge.rules.allow if not any(rule is one for one in lent))
+        self._set_allowed(tuple(kept))
+
+    def _set_allowed(self, allow: tuple[Rule, ...]) -> None:
+        self.judge = evolve(self.judge, rules=evolve(self.judge.rules, allow=allow))
 
     def decide(self, question: Question, said: Decision | None = None) -> Decision:
         """What is clear without asking anyone; `said` is what a hook decided before."""

@@ -26,6 +26,7 @@ from interlock.tools.seams import (
     ToolHooks,
 )
 from interlock.tools.shell_state import ShellState
+from interlock.tools.skill import Instructions
 from interlock.tools.sleep import Arrivals, Sleep
 from interlock.tools.todo import TodoList
 from interlock.tools.tool import Arguments, Output, Tool, ToolContext, ToolError, Touches
@@ -42,6 +43,7 @@ __all__ = [
     "Confinement",
     "FileReads",
     "FunctionTool",
+    "Instructions",
     "NameTaken",
     "Network",
     "NoHooks",
