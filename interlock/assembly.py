@@ -45,7 +45,7 @@ from interlock.offered import Workshop
 from interlock.options import Options
 from interlock.permissions import Asker, Gate, NobodyAsks
 from interlock.permissions.explain import judge_of
-from interlock.planning import Planning
+from interlock.planning import ApprovedPlan, Planning
 from interlock.prompt import environment_block, system_blocks
 from interlock.resuming import Begun, begun
 from interlock.sandbox import Sandbox, opened, without
@@ -108,13 +108,14 @@ async def open_agent(
         knowledge = Knowledge.of(options, settings, cwd, gate, paths.session_id)
         box, warning = await _sandbox(options, settings, paths, cwd, gate, stack)
         waiting, todos = Waiting(ids), TodoList()
+        plan = Planning(gate, alone=isinstance(asker, NobodyAsks), file=paths.plan)
         workshop = Workshop(
             options=options,
             settings=settings,
             mail=Mail(waiting),
             clock=clock,
             todos=todos,
-            plan=Planning(gate, alone=isinstance(asker, NobodyAsks)),
+            plan=plan,
             person=person,
             instructions=knowledge.instructing,
             sandbox=box,
@@ -143,7 +144,7 @@ async def open_agent(
             settings=settings,
             clock=clock,
             ids=ids,
-            keepsakes=(OpenTodos(todos), *knowledge.keepsakes),
+            keepsakes=(OpenTodos(todos), ApprovedPlan(paths.plan), *knowledge.keepsakes),
             hooks=hooked,
         )
         tool_session = ToolSession(root=cwd, spill=paths.tool_results, reads=reads)
@@ -177,7 +178,7 @@ async def open_agent(
             cooldown=CoolDown(settings.limits.fallback_cooldown_s, clock),
             window=window,
             knowledge=knowledge,
-            speech=knowledge.speech(calling),
+            speech=knowledge.speech(calling, plan),
             prefetches=(*knowledge.prefetches(choose), *prefetches),
             strange_rules=gate.judge.rules.strangers((*names(), *offered)),
             told_first=(*_told_of(box, gate.judge.confined, warning, problem), *start.told),

@@ -66,6 +66,10 @@ class SessionPaths:
     def state(self) -> Path:
         return self.folder / "state.json"
 
+    @property
+    def plan(self) -> Path:
+        return self.folder / "plan.md"
+
     def trace(self, run_id: str) -> Path:
         return self.runs / f"{run_id}.trace.jsonl"
 

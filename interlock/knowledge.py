@@ -23,6 +23,7 @@ from interlock.memory import told_in as notes_in
 from interlock.memory.relevant import Choose
 from interlock.options import Options
 from interlock.permissions import Gate
+from interlock.planning import Planning
 from interlock.settings import Settings
 from interlock.skilled import SkillNews, SkillSource, UsedSkills
 from interlock.skills import SkillBook
@@ -66,10 +67,12 @@ class Knowledge:
         notes = notes_of(options, settings, cwd)
         return cls(notes=notes, memory=memory, instructing=instructing)
 
-    def speech(self, calling: Calling) -> Speech:
+    def speech(self, calling: Calling, planning: Planning) -> Speech:
         """Who says what a prompt means; from now on skills can run what their text asks for."""
         self.instructing.calling = calling
-        return Speech(instructing=self.instructing, calling=calling, ids=calling.ids)
+        return Speech(
+            instructing=self.instructing, calling=calling, planning=planning, ids=calling.ids
+        )
 
     def recall(self, messages: Iterable[Message]) -> None:
         """Take up what an earlier process told."""

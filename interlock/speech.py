@@ -18,6 +18,7 @@ from interlock.errors import UsageError
 from interlock.inbox import Queued
 from interlock.instructing import Instructing
 from interlock.memory.imports import imports
+from interlock.planning import Planning
 from phases.world.messages import Json, Kind, Media, Message, Text, ToolResult
 from phases.world.ports import Ids
 
@@ -42,6 +43,7 @@ class Speech:
 
     instructing: Instructing
     calling: Calling
+    planning: Planning
     ids: Ids
 
     async def heard(self, prompt: str | Queued, typed: str | None, cwd: Path) -> Spoken:
@@ -77,9 +79,9 @@ class Speech:
         return f"no command /{name}; {hint}"
 
     def _news(self) -> tuple[Message, ...]:
-        """What has changed in the list of skills since it was told."""
-        text = self.instructing.news()
-        return (self._note(text),) if text else ()
+        """What has changed in the list of skills since it was told; that plan mode is on."""
+        texts = (self.instructing.news(), self.planning.reminder)
+        return tuple(self._note(text) for text in texts if text)
 
     async def _mentioned(self, typed: str, cwd: Path) -> tuple[Message, ...]:
         calls = dict(list(_calls(typed, cwd))[:_MOST_FILES])
