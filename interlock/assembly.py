@@ -46,7 +46,7 @@ from interlock.options import Options
 from interlock.permissions import Asker, Gate, NobodyAsks
 from interlock.permissions.explain import judge_of
 from interlock.planning import ApprovedPlan, Planning
-from interlock.prompt import environment_block, system_blocks
+from interlock.prompt import environment_block, system_blocks, system_parts
 from interlock.resuming import Begun, begun
 from interlock.sandbox import Sandbox, opened, without
 from interlock.session_state import Keeping
@@ -156,6 +156,7 @@ async def open_agent(
             limits=settings.limits,
             ids=ids,
             session=tool_session,
+            mode=lambda: gate.mode.value,
         )
         agent = Agent(
             session_id=paths.session_id,
@@ -304,9 +305,12 @@ async def _front(
     options: Options, cwd: Path, offered: Mapping[str, Tool], knowledge: Knowledge
 ) -> _Front:
     environment = await environment_block(cwd, now=time.time())
+    memory = knowledge.in_system(offered)
+    specs = tuple(tool.wire() for tool in offered.values())
+    knowledge.weigh(system_parts(options, environment, memory), specs)
     return _Front(
-        system=system_blocks(options, environment, memory=knowledge.in_system(offered)),
-        specs=tuple(tool.wire() for tool in offered.values()),
+        system=system_blocks(options, environment, memory=memory),
+        specs=specs,
         notes=knowledge.in_front,
         notes_name=knowledge.in_front_of,
     )

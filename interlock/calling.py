@@ -5,7 +5,7 @@ They go the way of all calls: hooks, permission, sandbox, cap. Only the loop doe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import anyio
@@ -33,7 +33,7 @@ class Calling:
     limits: Limits
     ids: Ids
     session: ToolSession
-    mode: str = "default"
+    mode: Callable[[], str]  # the permission mode, for hooks
 
     async def results(
         self, calls: Sequence[tuple[str, Mapping[str, Json]]], cwd: Path
@@ -76,7 +76,7 @@ class Calling:
     def _context(self, cwd: Path) -> ToolUseContext:
         return ToolUseContext(
             model="",
-            permission_mode=self.mode,
+            permission_mode=self.mode(),
             cwd=str(cwd),
             tools=tuple(self.tools),
             chain_id=self.ids.new(),

@@ -24,6 +24,7 @@ from interlock.memory.relevant import Choose
 from interlock.options import Options
 from interlock.permissions import Gate
 from interlock.planning import Planning
+from interlock.prompt import Part, estimated_tokens
 from interlock.settings import Settings
 from interlock.skilled import SkillNews, SkillSource, UsedSkills
 from interlock.skills import SkillBook
@@ -31,10 +32,11 @@ from interlock.speech import Speech
 from interlock.tools import Tool
 from interlock.touching import touched
 from phases.world.loop import Loop
-from phases.world.messages import Kind, Message
+from phases.world.messages import Json, Kind, Message, encoded
 from phases.world.size import BYTES_PER_TOKEN
 
 _WRITERS = frozenset({"Write", "Edit", "MultiEdit"})
+_NAMES = {"base": "system prompt", "appended": "appended to it", PROJECT: "note files"}
 _FOR_THE_TITLE = 200  # bytes of a keepsake that are not its text
 
 
@@ -45,6 +47,7 @@ class Knowledge:
     notes: LazyNotes
     memory: AutoMemory | None  # None: switched off
     instructing: Instructing
+    front: dict[str, int] = field(factory=dict)  # tokens of what stands before the conversation
     files_told: set[Path] = field(factory=set)  # that prefetches have told of
 
     @classmethod
@@ -91,8 +94,18 @@ class Knowledge:
     @property
     def in_front(self) -> str | None:
         """The message in front of the conversation, or None."""
-        skills = self.instructing.book.listing
-        return user_context({PROJECT: told(self.notes.start), SKILLS: skills})
+        return user_context(self._context)
+
+    @property
+    def _context(self) -> dict[str, str]:
+        return {PROJECT: told(self.notes.start), SKILLS: self.instructing.book.listing}
+
+    def weigh(self, system: Sequence[Part], specs: Sequence[Mapping[str, Json]]) -> None:
+        """Note how large each part is that stands before the conversation, in its order."""
+        sizes = {part.name: part.tokens for part in system}
+        sizes["tools"] = round(len(encoded(specs)) / BYTES_PER_TOKEN)
+        sizes |= {name: estimated_tokens(text) for name, text in self._context.items()}
+        self.front = {_NAMES.get(name, name): size for name, size in sizes.items() if size}
 
     @property
     def in_front_of(self) -> str:

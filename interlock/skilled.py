@@ -16,7 +16,7 @@ from interlock.touching import touched
 from phases.world.loop import Loop
 from phases.world.size import BYTES_PER_TOKEN
 
-_LARGEST = 5_000  # tokens of one skill's text beside a summary
+LARGEST = 5_000  # tokens of one skill's text beside a summary
 _HOLDERS = (".claude", ".interlock")
 
 
@@ -64,7 +64,7 @@ class UsedSkills:
         difference = self.instructing.book.difference()
         if difference:
             kept.append(Keepsake("Skills", difference))
-        room = min(_LARGEST, budget // 2) * BYTES_PER_TOKEN
+        room = min(LARGEST, budget // 2) * BYTES_PER_TOKEN
         for name, text in reversed(self.instructing.used.items()):
             data = text.encode()[: int(room)].decode(errors="ignore")
             whole = data == text

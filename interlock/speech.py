@@ -107,15 +107,15 @@ def _calls(typed: str, cwd: Path) -> Iterator[tuple[str, tuple[str, Mapping[str,
     for written in imports(typed):
         lines = _LINES.match(written)
         for path, found in ((written, None), (lines["path"] if lines else "", lines)):
-            real = cwd / path if not path.startswith("~") else Path(path).expanduser()
             try:
+                real = cwd / Path(path).expanduser()
                 if path and real.is_dir():
                     yield written, ("Glob", {"pattern": "*", "path": str(real)})
                 elif path and real.is_file():
                     yield written, ("Read", {"file_path": str(real), **_part(found)})
                 else:
                     continue
-            except OSError:
+            except (OSError, RuntimeError, ValueError):
                 continue
             break
 

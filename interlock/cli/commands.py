@@ -56,6 +56,8 @@ async def _compact(place: Place, focus: str) -> None:
 
 async def _context(place: Place, _: str) -> None:
     place.say(render(place.agent.filling()))
+    front = (f"{name} {tokens:,}" for name, tokens in place.agent.knowledge.front.items())
+    place.say(f"before the conversation, in this order: {', '.join(front)}")
 
 
 async def _cost(place: Place, _: str) -> None:

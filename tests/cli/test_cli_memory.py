@@ -75,5 +75,9 @@ def test_at_the_terminal_it_is_told_too(shell: Shell) -> None:
         person.types("/memory\r")
         person.sees("note files, from the first request on")
         person.sees("CLAUDE.md: project, 9 bytes")
+        person.types("/context\r")
+        person.sees("before the conversation, in this order: system prompt ")
+        for name in ("memory ", "environment ", "tools ", "note files "):
+            person.sees(f", {name}")
         person.types("/exit\r")
         assert person.ends() == 0

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from interlock.front_matter import fronted
-from interlock.skilled import _LARGEST
+from interlock.skilled import LARGEST
 from interlock.skills import Kind, Sort, load, pieces
 from interlock.skills.skill import KNOWN, WITHOUT_EFFECT
 from phases.world.limits import Limits
@@ -49,5 +49,5 @@ def test_the_example_can_be_used_as_it_stands(
 
 
 def test_the_numbers_are_those_of_the_code() -> None:
-    assert f"at most {_LARGEST:,} tokens of\n  each" in SKILLS
+    assert f"at most {LARGEST:,} tokens of\n  each" in SKILLS
     assert hasattr(Limits(), "skill_listing_budget")
