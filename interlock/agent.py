@@ -25,6 +25,7 @@ from interlock.errors import UsageError
 from interlock.home import SessionPaths
 from interlock.hooks import Who, notified
 from interlock.inbox import PrefetchSource, Priority, Queued, Waiting
+from interlock.knowledge import Knowledge
 from interlock.options import PermissionMode
 from interlock.output_cap import output_cap_warning
 from interlock.permissions import Gate, UpdateKind
@@ -32,6 +33,7 @@ from interlock.permissions import Update as Change
 from interlock.rewinding import Rewind, Rewound, carried_out
 from interlock.running import Bounds, Shared, Worker
 from interlock.session_state import Keeping
+from interlock.speech import Speech
 from interlock.summary import ModelUse, RunSummary
 from interlock.summing import Summing
 from interlock.tally import Tally
@@ -62,6 +64,7 @@ class Agent:
     _worker: Worker  # the main agent
     _gate: Gate
     _admission: Admission
+    _speech: Speech
     _keeping: Keeping
     _checkpoints: Checkpoints
     _crew: Crew  # the main agent's children
@@ -83,6 +86,11 @@ class Agent:
     def waiting(self) -> Waiting:
         """The queue itself: background tasks put their news into it."""
         return self._shared.waiting
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """What it knows beside the conversation: notes, memory, skills."""
+        return self._worker.knowledge
 
     @property
     def tools(self) -> tuple[str, ...]:
@@ -176,9 +184,11 @@ class Agent:
         refused = await self._admission.refusal(words, Who(cwd=self._where))
         if refused is not None:
             return self._summing.not_run(run_id, refused, monotonic() - began)
+        heard = await self._speech.heard(text, typed, Path(self._where), self.model)
         self._crew.tree.new_prompt(counted)
         inbox = worker.inbox(self._prefetches)
-        loop = self._loop((*self._admission.taken_notes(), *inbox.said(text)), typed)
+        said = (*self._admission.taken_notes(), *heard.notes, *inbox.said(heard.prompt))
+        loop = self._loop(said, heard.typed, heard.model)
         path = self.paths.trace(run_id)
         try:
             finished = await worker.run(loop, path, counted, inbox, self._go_on_with)
@@ -231,6 +241,7 @@ class Agent:
             if planned.turns_back:
                 self._tracking = NEVER_COMPACTED
                 self._keeping.turn_back(done.messages)
+                self.knowledge.turn_back(done.messages)
             self.keep()
             return done
 
@@ -307,13 +318,15 @@ class Agent:
     def _keep_soon(self) -> None:
         self._keeping.save(self.model, self._tracking)
 
-    def _loop(self, said: tuple[Message, ...], typed: str | None = None) -> Loop:
+    def _loop(
+        self, said: tuple[Message, ...], typed: str | None = None, model: str | None = None
+    ) -> Loop:
         options = self._shared.options
         if typed is None:
             typed = said[-1].text if said else ""
         return self._worker.loop(
             (*self._messages, *said),
-            models=self._models,
+            models=(model or self.model, *options.fallback_models),
             cwd=self._where,
             mode=self.permission_mode.value,
             chain_id=self._shared.ids.new(),

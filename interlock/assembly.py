@@ -19,10 +19,8 @@ from interlock.agents.catalogue import Catalogue
 from interlock.agents.crew import Crew, Tree
 from interlock.agents.here import Here
 from interlock.agents.nursery import Nursery
-from interlock.captioner import captioner
+from interlock.captioner import chooser, small_models
 from interlock.checkpoints import Checkpoints
-from interlock.context.keepsakes import RecentFiles
-from interlock.context.surroundings import Surroundings
 from interlock.cooldown import CoolDown
 from interlock.front import adapter_of, front_of
 from interlock.home import SessionPaths
@@ -31,7 +29,6 @@ from interlock.hooks import (
     HookedRequests,
     HookMatcher,
     NotifyingAsker,
-    PreCompact,
     SessionFacts,
     SessionHooks,
     Trees,
@@ -42,13 +39,14 @@ from interlock.inbox import Mail, PrefetchSource, Waiting
 from interlock.insisting import insist_on_prices, insist_on_what_it_needs
 from interlock.interrupt import InterruptSignal
 from interlock.kept import OpenTodos
+from interlock.knowledge import Knowledge
 from interlock.ledger import Ledger
 from interlock.model import preload
 from interlock.offered import Workshop
 from interlock.options import Options
 from interlock.permissions import Asker, Gate, NobodyAsks
 from interlock.permissions.explain import judge_of
-from interlock.planning import Planning
+from interlock.planning import ApprovedPlan, Planning
 from interlock.recording import Recordings
 from interlock.resuming import Begun, begun
 from interlock.running import Shared, Worker
@@ -67,7 +65,7 @@ from interlock.tools import (
     processes,
 )
 from interlock.tools.bash import Bash
-from interlock.window import SaidAtStart
+from interlock.window import surroundings
 from interlock.world import RandomIds, RealClock
 from phases.world.ports import Clock
 from phases.world.updates import Notice
@@ -109,27 +107,30 @@ async def open_agent(
         insist_on_prices(options, settings, model)
         guards = _guards(start, cwd, model, ids, asker, registered(hooks))
         gate, hooked = guards.gate, guards.hooks
+        knowledge = Knowledge.of(options, settings, cwd, gate, paths.session_id)
         box, warning = await _sandbox(options, settings, paths, cwd, gate, stack)
         waiting, todos = Waiting(ids), TodoList()
         tree = Tree(catalogue=Catalogue.of(options.agents), limits=settings.limits, paths=paths)
         crew = Crew(tree=tree)
+        plan = Planning(gate, alone=isinstance(asker, NobodyAsks), file=paths.plan)
         workshop = Workshop(
             options=options,
             settings=settings,
             mail=Mail(waiting),
             clock=clock,
             todos=todos,
-            plan=Planning(gate, alone=isinstance(asker, NobodyAsks)),
+            plan=plan,
             person=person,
+            instructions=knowledge.instructing,
             sandbox=box,
             crew=crew,
         )
         offered = workshop.tools(tools)
         for tool in offered.values():
             stack.callback(tool.close)
-        front = await front_of(options, settings, cwd, offered)
+        front = await front_of(options, cwd, offered, knowledge)
         adapter = adapter_of(options, settings, front, clock)
-        helpers = {"summary": captioner(settings, clock)} if settings.small_model else {}
+        helpers = small_models(settings, clock)
         for model_client in (adapter, *helpers.values()):
             stack.push_async_callback(model_client.aclose)
         stack.push_async_callback(hooked.aclose)
@@ -147,19 +148,18 @@ async def open_agent(
         keeping = _keeping(start, gate, todos, reads, offered)
         problem = keeping.take_up(start.state)
         todos.recall(start.messages)
+        knowledge.recall(start.messages)
         recordings = Recordings.of(
             settings.record if options.record is None else options.record,
-            Surroundings(
+            surroundings(
                 model=ledger,
                 count=adapter.count,
                 clock=clock,
                 ids=ids,
-                consent=PreCompact(hooked),
-                keepsakes=(
-                    SaidAtStart(hooked),
-                    OpenTodos(todos),
-                    RecentFiles(reads.recent, settings.limits),
-                ),
+                hooks=hooked,
+                keepsakes=(OpenTodos(todos), ApprovedPlan(paths.plan), *knowledge.keepsakes),
+                recent_files=reads.recent,
+                limits=settings.limits,
             ),
             paths,
             settings.features,
@@ -186,7 +186,10 @@ async def open_agent(
             todos=todos,
             interrupt=guards.interrupt,
             front=front,
+            knowledge=knowledge,
         )
+        knowledge.takes_calls(worker.calling)
+        choose = chooser(settings, ledger, ids, guards.interrupt)
         agent = Agent(
             session_id=paths.session_id,
             model=model,
@@ -196,10 +199,11 @@ async def open_agent(
             worker=worker,
             gate=gate,
             admission=guards.admission,
+            speech=knowledge.speech(plan, settings.families),
             keeping=keeping,
             checkpoints=checkpoints,
             crew=crew,
-            prefetches=tuple(prefetches),
+            prefetches=(*knowledge.prefetches(choose), *prefetches),
             strange_rules=gate.judge.rules.strangers((*names(), *offered)),
             told_first=(*_told_of(box, gate.judge.confined, warning, problem), *start.told),
             messages=start.messages,

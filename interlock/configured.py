@@ -13,8 +13,14 @@ import attrs
 from attrs import frozen
 
 from interlock.agents import files as agent_files
-from interlock.configuration import MANAGED_FOLDERS, Configuration, Flags, StandingRule, load
-from interlock.configuration.origin import Source
+from interlock.configuration import (
+    MANAGED_FOLDERS,
+    Configuration,
+    Flags,
+    Source,
+    StandingRule,
+    load,
+)
 from interlock.errors import ConfigurationError, SettingsError
 from interlock.home import home_of
 from interlock.hooks import Hook, idle
@@ -22,6 +28,7 @@ from interlock.hooks import parse as parse_hooks
 from interlock.key_helper import key_from
 from interlock.options import GivenRule, Options
 from interlock.permissions import BadRule, Rule, Rules
+from interlock.permissions.paths import expanded_home
 from interlock.sandbox import BadSandbox, SandboxSettings, ignored, tightening
 from interlock.sandbox import parse as parse_sandbox
 from interlock.settings import Settings
@@ -89,10 +96,28 @@ def configured(
             hooks=(*hooks, *options.hooks),
             agents=(*agents.types.values(), *options.agents),
             sandbox=sandbox,
+            notes_excluded=tuple(one.value for one in found.notes_excluded),
+            auto_memory=_auto_memory(found, settings),
+            memory_folder=_memory_folder(found),
+            lent_tools=not found.managed_rules_only,
+            skill_shell=found.skill_shell_off is None or not found.skill_shell_off.value,
         ),
         settings=settings,
         configuration=found,
     )
+
+
+def _auto_memory(found: Configuration, settings: Settings) -> bool:
+    """A variable goes before files, but not before managed ones."""
+    said, variable = found.auto_memory, settings.auto_memory
+    if said is None or (variable is not None and said.origin.source is not Source.MANAGED):
+        return variable is not False
+    return said.value
+
+
+def _memory_folder(found: Configuration) -> Path | None:
+    named = found.memory_folder
+    return None if named is None else expanded_home(Path(named.value)).absolute()
 
 
 def settings_of(found: Configuration) -> Settings:

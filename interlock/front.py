@@ -1,7 +1,7 @@
 """What stands before the conversation in every request, and the model client that sends it.
 
-System prompt, tools and the notes of the project: the same bytes in each request of an agent, so
-that they are read from the cache.
+System prompt, tools, notes of the project and the list of skills: the same bytes in each request
+of an agent, so that they are read from the cache.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from pathlib import Path
 
 from attrs import frozen
 
-from interlock import memory
-from interlock.context.inject import PROJECT, user_context
 from interlock.context.microcompact import context_edits
+from interlock.knowledge import Knowledge
 from interlock.model import AnthropicModel
 from interlock.options import Options
-from interlock.prompt import environment_block, system_blocks
+from interlock.prompt import environment_block, system_blocks, system_parts
 from interlock.settings import Settings
 from interlock.tools import Tool
 from phases.world.messages import Json, encoded
@@ -44,16 +43,18 @@ class Front:
 
 
 async def front_of(
-    options: Options, settings: Settings, cwd: Path, offered: Mapping[str, Tool]
+    options: Options, cwd: Path, offered: Mapping[str, Tool], knowledge: Knowledge
 ) -> Front:
-    notes = memory.found(cwd, settings.home)
-    files = ", ".join(str(note.path) for note in notes)
+    """The main agent's."""
     environment = await environment_for(cwd)
+    memory = knowledge.in_system(offered)
+    specs = tuple(tool.wire() for tool in offered.values())
+    knowledge.weigh(system_parts(options, environment, memory), offered, specs)
     return Front(
-        system=system_blocks(options, environment),
-        specs=tuple(tool.wire() for tool in offered.values()),
-        notes=user_context({PROJECT: memory.told(notes)}),
-        notes_name=f"the notes of {files}",
+        system=system_blocks(options, environment, memory=memory),
+        specs=specs,
+        notes=knowledge.in_front(offered),
+        notes_name=knowledge.in_front_of,
         environment=environment,
     )
 

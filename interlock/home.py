@@ -72,6 +72,10 @@ class SessionPaths:
     def costs(self) -> Path:
         return self.folder / COSTS
 
+    @property
+    def plan(self) -> Path:
+        return self.folder / "plan.md"
+
     def trace(self, run_id: str) -> Path:
         return self.runs / f"{run_id}.trace.jsonl"
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
+from interlock.agents.by_skill import SkillErrands
 from interlock.agents.crew import Crew
 from interlock.agents.tools import tools_of
 from interlock.errors import UsageError
@@ -15,6 +16,7 @@ from interlock.options import Options
 from interlock.sandbox import Sandbox
 from interlock.settings import Settings
 from interlock.tools import (
+    Instructions,
     NameTaken,
     Network,
     Person,
@@ -43,6 +45,7 @@ class Workshop:
     todos: TodoList
     plan: PlanMode | None
     person: Person | None
+    instructions: Instructions
     sandbox: Sandbox | None
     crew: Crew | None = None  # the children of the agent that uses them; None: it can have none
 
@@ -66,6 +69,8 @@ class Workshop:
             todos=self.todos,
             plan=self.plan,
             person=self.person,
+            instructions=self.instructions,
+            elsewhere=None if self.crew is None else SkillErrands(self.crew),
         )
         if self.crew is not None:
             built |= tools_of(self.crew, built)

@@ -68,6 +68,11 @@ class Options:
     disallowed_tools: tuple[str, ...] = ()
     rules: tuple[GivenRule, ...] = ()  # of settings files; the two above are the flags'
     directories: tuple[Path, ...] = ()  # worked in besides cwd
+    notes_excluded: tuple[str, ...] = ()  # patterns of note files that are not read
+    auto_memory: bool = True  # the agent keeps notes of its own from session to session
+    lent_tools: bool = True  # `allowed-tools` of skills and commands count while these are used
+    skill_shell: bool = True  # the commands in their text are run
+    memory_folder: Path | None = None  # for these; None: the project's own, in the user's folder
     environment: Mapping[str, str] = field(factory=dict)  # for commands, over this process's own
     permission_mode: PermissionMode = PermissionMode.DEFAULT
     session_id: str | None = None  # of a new session, or of the branch

@@ -136,9 +136,10 @@ def _runs_before(source: SessionPaths, cwd: Path) -> Iterator[Path]:
 
 def _of_branch(state: SessionState, source: SessionPaths, paths: SessionPaths) -> SessionState:
     """What a branch knows of the session it comes from."""
-    with suppress(OSError):  # without it old rounds are shown whole again
-        paths.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        shutil.copy(source.collapses, paths.collapses)
+    for kept, own in ((source.collapses, paths.collapses), (source.plan, paths.plan)):
+        with suppress(OSError):  # without the first, old rounds are shown whole again
+            paths.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            shutil.copy(kept, own)
     carry_over(source.folder, paths.folder)
     readable = (*state.readable, str(source.tool_results))
     return evolve(state, readable=readable)

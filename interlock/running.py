@@ -15,6 +15,7 @@ from anyio.abc import TaskGroup
 from attrs import define, evolve, field, frozen
 
 from fsm import Step
+from interlock.calling import Calling
 from interlock.cooldown import CoolDown
 from interlock.drive import Finished, Ports, drive
 from interlock.front import Front
@@ -22,6 +23,7 @@ from interlock.hooks import HookedStop, HookedTools, SessionHooks
 from interlock.inbox import Captions, Inbox, Prefetch, PrefetchSource, Waiting
 from interlock.interrupt import InterruptSignal
 from interlock.journal import CallJournal, Journal, opened_trace
+from interlock.knowledge import Knowledge
 from interlock.ledger import Aside, Ledger
 from interlock.model import Mender
 from interlock.options import Options
@@ -116,6 +118,7 @@ class Worker:
     todos: TodoList
     interrupt: InterruptSignal
     front: Front
+    knowledge: Knowledge
     results_kept: Callable[[], None] = _nothing  # called when results were written down
     standing: Standing = field(factory=Standing)
     mender: Mender = field(factory=Mender)
@@ -128,6 +131,23 @@ class Worker:
     def fixed_tokens(self) -> int:
         """What stands before the conversation in every request."""
         return self.front.tokens
+
+    @property
+    def calling(self) -> Calling:
+        """How texts of skills and prompts call tools: as this agent, with its rights."""
+        shared = self.shared
+        return Calling(
+            tools=self.tools,
+            permissions=self.gate,
+            hooks=HookedTools(shared.hooks, self.who.agent_type),
+            interrupt=self.interrupt,
+            limits=shared.settings.limits,
+            ids=shared.ids,
+            session=self.tool_session,
+            mode=lambda: self.gate.mode.value,
+            depth=self.who.depth,
+            agent_id=self.who.agent_id,
+        )
 
     def limits(self, models: tuple[str, ...]) -> Limits:
         return limits_for(models, self.shared.settings)
@@ -178,6 +198,8 @@ class Worker:
             reads=self.tool_session.reads,
             ids=self.shared.ids,
             prefetches=tuple(Prefetch(source) for source in prefetches),
+            beside=self.knowledge.beside(self.tools),
+            told=self.knowledge.files_told,
         )
 
     async def run(

@@ -52,6 +52,7 @@ class Settings:
     file_checkpointing: bool = True  # what the agent changes can be taken back
     record: bool = True  # each run, so that it can be run again to the byte
     disk: Disk = attrs.field(factory=Disk)
+    auto_memory: bool | None = None
     debug: bool = False
 
     @classmethod
@@ -83,6 +84,7 @@ class Settings:
             file_checkpointing=_checkpointing(read),
             record=read.switch("INTERLOCK_RECORD") is not False,
             disk=Disk(read.fsync("INTERLOCK_FSYNC")),
+            auto_memory=_auto_memory(read),
             debug=environ.get("INTERLOCK_DEBUG", "").lower() not in _OFF,
         )
 
@@ -105,6 +107,14 @@ def _families(read: _Reader) -> dict[str, str]:
         for family in ("fable", "opus", "sonnet", "haiku")
     }
     return {family: name for family, name in names.items() if name is not None}
+
+
+def _auto_memory(read: _Reader) -> bool | None:
+    ours = read.switch("INTERLOCK_AUTO_MEMORY")
+    if ours is not None:
+        return ours
+    off = read.switch("CLAUDE_CODE_DISABLE_AUTO_MEMORY")
+    return None if off is None else not off
 
 
 def env_names(limit: attrs.Attribute[Any]) -> tuple[str, ...]:

@@ -5,27 +5,27 @@ The services of `interlock/context` meet the model and the session's folder here
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from attrs import evolve, field, frozen
 
 from interlock.context.autocompact import Autocompact
 from interlock.context.collapse import Collapses, Staging
-from interlock.context.keepsakes import Keepsake
+from interlock.context.keepsakes import Keepsake, Keepsakes, RecentFiles
 from interlock.context.microcompact import Cleared, Microcompact
 from interlock.context.pipeline import ContextPipeline, Weighed
 from interlock.context.result_budget import ResultBudget
 from interlock.context.snip import Snip
 from interlock.context.summary import ModelSummariser
-from interlock.context.surroundings import Surroundings
-from interlock.hooks import SessionHooks, Who, session_started
+from interlock.context.surroundings import Count, Surroundings
+from interlock.hooks import PreCompact, SessionHooks, Who, session_started
 from interlock.model.prices import facts
 from interlock.settings import Settings
 from phases.world.limits import Limits
 from phases.world.loop import Features, Loop
 from phases.world.messages import Message
-from phases.world.ports import Summarised
+from phases.world.ports import Clock, Ids, Model, Summarised
 from phases.world.size import summarised_size, tokens_of
 from phases.world.updates import Compaction, Notice, Show, Update
 
@@ -56,6 +56,28 @@ def limits_for(models: Iterable[str], settings: Settings) -> Limits:
     return evolve(
         limits,
         **{name: value for name, value in wanted.items() if name not in settings.own_limits},
+    )
+
+
+def surroundings(
+    *,
+    model: Model,
+    count: Count | None,
+    clock: Clock,
+    ids: Ids,
+    hooks: SessionHooks,
+    keepsakes: tuple[Keepsakes, ...],
+    recent_files: Callable[[], Sequence[Path]],
+    limits: Limits,
+) -> Surroundings:
+    """What a window asks of the world. `keepsakes` go before the recently read files."""
+    return Surroundings(
+        model=model,
+        count=count,
+        clock=clock,
+        ids=ids,
+        consent=PreCompact(hooks),
+        keepsakes=(SaidAtStart(hooks), *keepsakes, RecentFiles(recent_files, limits)),
     )
 
 

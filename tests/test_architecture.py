@@ -18,7 +18,8 @@ STRANGERS = {
     "model": {"errors"},
     "sessions": {"durability", "errors", "home", "records"},
     "context": {"quiet"},
-    "memory": set[str](),
+    "memory": {"front_matter", "likeness", "permissions"},  # patterns of paths
+    "skills": {"front_matter", "likeness"},
     "prompt": {"options", "context", "children"},  # how context is told to the model
     "permissions": {"options", "summary"},
     "tools": {
@@ -33,6 +34,7 @@ STRANGERS = {
     # It runs loops: it stands above the services, beside assembly.
     "agents": {
         "cooldown",
+        "context",
         "drive",
         "errors",
         "front",
@@ -42,7 +44,9 @@ STRANGERS = {
         "inbox",
         "interrupt",
         "kept",
+        "knowledge",
         "ledger",
+        "memory",
         "model",
         "offered",
         "options",
@@ -51,6 +55,7 @@ STRANGERS = {
         "quiet",
         "running",
         "sessions",
+        "settled",
         "summing",
         "tally",
         "tools",

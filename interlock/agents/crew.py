@@ -176,6 +176,10 @@ class Crew:
         assert tasks is not None
         with anyio.CancelScope(shield=True):
             await self.end()
+        if isinstance(error, Exception):
+            # All have ended, so it is none of theirs: told as it is, and not as one of a group.
+            await tasks.__aexit__(None, None, None)
+            return None
         return await tasks.__aexit__(kind, error, traceback)
 
     def __iter__(self) -> Iterator[BackgroundAgent]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Any
 
 from attrs import frozen
@@ -20,7 +21,15 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.:-]{0,63}")
 _SPAWNER = re.compile(r"(?:Agent|Task)(?:\((?P<types>[^()]*)\))?")
 _TOOL = re.compile(r"[^\s(),]+(?:\([^()]*\))?")
 # Known to other programs and without effect here; told once, so that nobody relies on them.
-WITHOUT_EFFECT = ("mcpServers", "hooks", "memory", "effort", "skills", "initialPrompt")
+WITHOUT_EFFECT = ("mcpServers", "hooks", "effort", "initialPrompt")
+
+
+class MemoryScope(StrEnum):
+    """Whose work the memory of a type is about, and so where it lies."""
+
+    USER = "user"  # all projects
+    PROJECT = "project"  # for all who work in it: it can be committed
+    LOCAL = "local"  # this working folder
 
 
 class BadDefinition(ValueError):
@@ -46,6 +55,8 @@ class AgentDefinition:
     max_turns: int | None = None
     background: bool = False  # runs beside its parent, whether the call asks for that or not
     isolation: str | None = None  # where it runs, if not in its parent's folder
+    skills: tuple[str, ...] = ()  # whose text it is told at its start
+    memory: MemoryScope | None = None  # what it keeps from session to session; None: nothing
     origin: str = "code"  # "project, .claude/agents/reviewer.md"
     unheard: tuple[str, ...] = ()  # fields that have no effect here
 
@@ -81,6 +92,8 @@ def definition_of(
         max_turns=_turns(fields),
         background=_switch(fields, "background"),
         isolation=_text(fields, "isolation"),
+        skills=_words(fields, "skills") or (),
+        memory=_memory(fields),
         origin=origin,
         unheard=tuple(name for name in WITHOUT_EFFECT if fields.get(name)),
     )
@@ -147,6 +160,16 @@ def _mode(fields: Mapping[str, Any]) -> PermissionMode | None:
         problem = f"permissionMode {named!r} is unknown; there are {known}"
         raise BadDefinition(problem, "permissionMode")
     return PermissionMode(named)
+
+
+def _memory(fields: Mapping[str, Any]) -> MemoryScope | None:
+    named = _text(fields, "memory")
+    if named is None:
+        return None
+    if named not in set(MemoryScope):
+        problem = f"memory {named!r} is unknown; there are {', '.join(MemoryScope)}"
+        raise BadDefinition(problem, "memory")
+    return MemoryScope(named)
 
 
 def _turns(fields: Mapping[str, Any]) -> int | None:

@@ -20,6 +20,14 @@ from phases.world.updates import Show
 from phases.world.usage import Usage
 
 
+@frozen
+class Use:
+    """A skill, and what it is used for."""
+
+    name: str
+    arguments: str
+
+
 @frozen(kw_only=True)
 class Errand:
     """One piece of work for one child."""
@@ -37,6 +45,7 @@ class Errand:
     budget_usd: float | None = None  # what is left for the whole tree
     # What a fork begins with: the conversation of its parent up to the call. None: nothing.
     inherited: tuple[Message, ...] | None = None
+    skill: Use | None = None  # its text, filled in, stands in the place of the prompt
     isolation: str | None = None
     background: bool = False
 

@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 from interlock.agents.errand import Errand, Report, Seat
 from interlock.agents.nursery import Child, Nursery
 from interlock.drive import Finished
-from interlock.running import Bounds
+from interlock.running import Bounds, Worker
 from interlock.summing import Summing
 from interlock.tally import Tally
 from phases.world.messages import Kind, Message, Text
@@ -37,7 +37,7 @@ class Here:
                 # Whoever watches has seen it; but a transcript holds what its model was sent.
                 await worker.transcript.record(errand.inherited)
             loop = worker.loop(
-                (*(errand.inherited or ()), *_said(errand, seat)),
+                (*(errand.inherited or ()), *await _said(errand, seat, worker)),
                 models=errand.models,
                 cwd=str(errand.cwd),
                 mode=worker.gate.mode.value,
@@ -55,17 +55,29 @@ class Here:
         return evolve(report, notes=(*report.notes, *left))
 
 
-def _said(errand: Errand, seat: Seat) -> tuple[Message, ...]:
-    """What the child is told first: by hooks, then by its parent."""
+async def _said(errand: Errand, seat: Seat, worker: Worker) -> tuple[Message, ...]:
+    """What the child is told first: by hooks, by skills its type works by, by its parent. Raises
+    ToolError for a skill that cannot be used."""
     ids, prompt = seat.parent.shared.ids, errand.prompt
-    said = []
+    skills, notes = worker.knowledge.instructing, list[str]()
     if seat.told is not None:
-        note = f"<system-reminder>\nSubagentStart hook: {seat.told}\n</system-reminder>"
-        said.append(Message(id=ids.new(), role="user", kind=Kind.NOTE, content=(Text(note),)))
+        notes.append(f"SubagentStart hook: {seat.told}")
+    for name in errand.definition.skills:
+        notes.append(f"Skill {name}:\n\n{await skills.use(name, '', errand.cwd)}")
+    if errand.skill is not None:
+        prompt = await skills.use(errand.skill.name, errand.skill.arguments, errand.cwd)
+    said = [
+        Message(id=ids.new(), role="user", kind=Kind.NOTE, content=(Text(_reminder(note)),))
+        for note in notes
+    ]
     if errand.inherited is not None:
-        prompt = f"<system-reminder>\n{_FORKED}\n</system-reminder>\n\n{prompt}"
+        prompt = f"{_reminder(_FORKED)}\n\n{prompt}"
     said.append(Message(id=ids.new(), role="user", kind=Kind.PROMPT, content=(Text(prompt),)))
     return tuple(said)
+
+
+def _reminder(words: str) -> str:
+    return f"<system-reminder>\n{words}\n</system-reminder>"
 
 
 def _report(

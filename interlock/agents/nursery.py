@@ -1,8 +1,8 @@
 """How a child is made: its own parts, beside those that it shares with all agents of its session.
 
 Its own are transcript, window, tools with their state, todo list, books and rights. Shared are the
-connections to the model, the sandbox, hooks, notes and the queue. Knows not when a child is
-wanted (`crew`), nor how it runs (`running`).
+connections to the model, the sandbox, hooks, note files, skills and the queue. Knows not when a
+child is wanted (`crew`), nor how it runs (`running`).
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from attrs import evolve, frozen
 
 from interlock.agents.crew import Crew, Tree
 from interlock.agents.errand import Errand, Seat
+from interlock.agents.memories import memory_of, rights_to
 from interlock.agents.tools import NOT_FOR_CHILDREN, Withheld
-from interlock.context.keepsakes import RecentFiles
-from interlock.context.surroundings import Surroundings
+from interlock.context.keepsakes import Keepsakes
 from interlock.front import Front, edits_of, environment_for
 from interlock.home import AgentPaths, SessionPaths
-from interlock.hooks import PreCompact
 from interlock.inbox import Mail
 from interlock.kept import OpenTodos
+from interlock.knowledge import Knowledge
 from interlock.ledger import Ledger
 from interlock.model import AnthropicModel
-from interlock.permissions import BadRule, Rules
+from interlock.permissions import BadRule, ChildGate, Rules
 from interlock.prompt import system_blocks
 from interlock.recording import Recordings
 from interlock.running import Identity, Shared, Worker
 from interlock.sessions import Transcript
 from interlock.settled import Settled
 from interlock.tools import FileReads, TodoList, Tool, ToolError, ToolSession
-from interlock.window import SaidAtStart
+from interlock.window import surroundings
 
 if TYPE_CHECKING:  # it makes our tools, and so imports us
     from interlock.offered import Workshop
@@ -67,7 +67,8 @@ class Nursery:
         shared, paths = seat.parent.shared, self.paths.agent(errand.agent_id)
         fork = errand.inherited is not None
         async with AsyncExitStack() as stack:
-            todos = TodoList()
+            todos, gate = TodoList(), _gate(errand, seat.parent)
+            knowledge = self._knowledge(errand, gate, seat.parent)
             crew = Crew(tree=self.tree, spawns=errand.definition.spawns)
             await stack.enter_async_context(crew)
             made = evolve(
@@ -76,11 +77,12 @@ class Nursery:
                 todos=todos,
                 plan=None,
                 person=None,
+                instructions=knowledge.instructing,
                 crew=crew,
             ).all(self.own_tools)
             stack.push_async_callback(_closed, made, self.own_tools)
             tools = _as_parent(made, seat.parent) if fork else _granted(made, errand, seat.parent)
-            front = await self._front(errand, tools, seat.parent)
+            front = await self._front(errand, tools, seat.parent, knowledge)
             adapter = self.adapter.beside(
                 system=front.system,
                 tools=front.specs,
@@ -102,15 +104,12 @@ class Nursery:
                     agent_id=errand.agent_id, agent_type=errand.agent_type, depth=errand.depth
                 ),
                 ledger=ledger,
-                gate=seat.parent.gate.child(
-                    _rules(errand),
-                    errand.definition.permission_mode,
-                    agent_id=errand.agent_id,
-                    agent_type=errand.agent_type,
-                ),
+                gate=gate,
                 tools=tools,
                 transcript=transcript,
-                recordings=_recordings(adapter, ledger, paths, reads, todos, shared),
+                recordings=_recordings(
+                    adapter, ledger, paths, reads, (OpenTodos(todos), *knowledge.keepsakes), shared
+                ),
                 tool_session=ToolSession(
                     root=errand.cwd,
                     spill=paths.tool_results,
@@ -120,12 +119,25 @@ class Nursery:
                 todos=todos,
                 interrupt=seat.interrupt,
                 front=front,
+                knowledge=knowledge,
             )
             crew.parent = worker
+            knowledge.takes_calls(worker.calling)
             stack.push_async_callback(worker.transcript.aclose)
             yield Child(worker=worker, crew=crew)
 
-    async def _front(self, errand: Errand, tools: Mapping[str, Tool], parent: Worker) -> Front:
+    def _knowledge(self, errand: Errand, gate: ChildGate, parent: Worker) -> Knowledge:
+        """Notes and skills of its parent, and the memory of its type, with the rights to it."""
+        shared, memory = parent.shared, None
+        if shared.options.auto_memory:
+            memory = memory_of(errand.definition, shared.settings.home, self.root)
+        if memory is not None:
+            gate.lend(rights_to(memory))
+        return parent.knowledge.child(gate, errand.inherited, memory)
+
+    async def _front(
+        self, errand: Errand, tools: Mapping[str, Tool], parent: Worker, knowledge: Knowledge
+    ) -> Front:
         """System prompt and tools: a fork has those of its parent, to the byte."""
         if errand.inherited is not None:
             return parent.front
@@ -139,8 +151,9 @@ class Nursery:
         )
         return evolve(
             self.front,
-            system=system_blocks(options, environment),
+            system=system_blocks(options, environment, memory=knowledge.in_system(tools)),
             specs=tuple(tool.wire() for tool in tools.values()),
+            notes=knowledge.in_front(tools),
             environment=environment,
         )
 
@@ -166,6 +179,15 @@ def _granted(made: Mapping[str, Tool], errand: Errand, parent: Worker) -> dict[s
     }
 
 
+def _gate(errand: Errand, parent: Worker) -> ChildGate:
+    return parent.gate.child(
+        _rules(errand),
+        errand.definition.permission_mode,
+        agent_id=errand.agent_id,
+        agent_type=errand.agent_type,
+    )
+
+
 def _rules(errand: Errand) -> Rules:
     try:
         return Rules.parse(deny=errand.definition.disallowed_tools)
@@ -189,26 +211,22 @@ def _recordings(
     ledger: Ledger,
     paths: AgentPaths,
     reads: FileReads,
-    todos: TodoList,
+    keepsakes: tuple[Keepsakes, ...],
     shared: Shared,
 ) -> Recordings:
-    hooks, settings, wanted = shared.hooks, shared.settings, shared.options.record
+    settings, wanted = shared.settings, shared.options.record
+    around = surroundings(
+        model=ledger,
+        count=adapter.count,
+        clock=shared.clock,
+        ids=shared.ids,
+        hooks=shared.hooks,
+        keepsakes=keepsakes,
+        recent_files=reads.recent,
+        limits=settings.limits,
+    )
     return Recordings.of(
-        settings.record if wanted is None else wanted,
-        Surroundings(
-            model=ledger,
-            count=adapter.count,
-            clock=shared.clock,
-            ids=shared.ids,
-            consent=PreCompact(hooks),
-            keepsakes=(
-                SaidAtStart(hooks),
-                OpenTodos(todos),
-                RecentFiles(reads.recent, settings.limits),
-            ),
-        ),
-        paths,
-        settings.features,
+        settings.record if wanted is None else wanted, around, paths, settings.features
     )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from difflib import get_close_matches
 from enum import StrEnum
 
 from attrs import frozen
 
 from interlock.agent import Agent
-from interlock.cli import picking, taking_back
+from interlock.cli import memory, picking, taking_back
 from interlock.context.gauge import render
 from interlock.errors import SessionBusy, SessionNotFound, TranscriptError
 from interlock.options import PermissionMode, Resume
@@ -19,6 +19,7 @@ from interlock.tools import Person
 from phases.world.updates import Show
 
 _FORK = "--fork"
+_WIDTH = 80  # characters of what is said about a command
 
 
 class End(StrEnum):
@@ -58,6 +59,8 @@ async def _compact(place: Place, focus: str) -> None:
 
 async def _context(place: Place, _: str) -> None:
     place.say(render(place.agent.filling()))
+    front = (f"{name} {tokens:,}" for name, tokens in place.agent.knowledge.front.items())
+    place.say(f"before the conversation, in this order: {', '.join(front)}")
 
 
 async def _cost(place: Place, _: str) -> None:
@@ -72,6 +75,11 @@ async def _cost(place: Place, _: str) -> None:
         )
     if not spent:
         place.say("nothing was asked yet")
+
+
+async def _memory(place: Place, _: str) -> None:
+    for line in memory.told(place.agent.knowledge.notes, place.agent.knowledge.memory):
+        place.say(line)
 
 
 async def _model(place: Place, name: str) -> None:
@@ -166,6 +174,10 @@ async def _help(place: Place, _: str) -> None:
     width = max(len(f"{each.name} {each.argument}") for each in COMMANDS.values())
     for each in COMMANDS.values():
         place.say(f"/{f'{each.name} {each.argument}':<{width}}  {each.help}")
+    for name, one in sorted(place.agent.knowledge.instructing.commands().items()):
+        if name not in COMMANDS:
+            called = f"{name} {one.argument_hint}".rstrip()
+            place.say(f"/{called:<{width}}  {one.description[:_WIDTH]} ({one.origin})")
     place.say("Ctrl-C stops what runs; Ctrl-D leaves. Lines typed meanwhile are read in between.")
 
 
@@ -178,6 +190,7 @@ COMMANDS = {
         ),
         Command(name="context", help="what fills the window", run=_context, at_once=True),
         Command(name="cost", help="what was used of each model", run=_cost, at_once=True),
+        Command(name="memory", help="which notes the model is told", run=_memory, at_once=True),
         Command(name="model", argument="[NAME]", help="the model from the next on", run=_model),
         Command(
             name="mode",
@@ -206,13 +219,21 @@ COMMANDS = {
 }
 
 
+def offered(agent: Agent) -> dict[str, str]:
+    """Every command's name, with a line about it."""
+    written = agent.knowledge.instructing.commands()
+    of_files = {name: one.description for name, one in written.items()}
+    return of_files | {name: one.help for name, one in COMMANDS.items()}
+
+
 def find(line: str) -> Command | None:
     """The command that a line gives, or None."""
     word = line.strip().partition(" ")[0]
     return COMMANDS.get(word[1:]) if word.startswith("/") else None
 
 
-def unknown(line: str) -> str:
+def unknown(line: str, further: Iterable[str] = ()) -> str:
+    """What to say of a command that is none; `further` are the names beside our own."""
     word = line.strip().partition(" ")[0]
-    near = get_close_matches(word[1:], COMMANDS, n=1)
+    near = get_close_matches(word[1:], [*COMMANDS, *further], n=1)
     return f"! no command {word}; " + (f"did you mean /{near[0]}?" if near else "see /help")

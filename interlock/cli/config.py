@@ -179,6 +179,12 @@ def _general(found: Configuration) -> Iterator[Row]:
     if found.api_key_helper is not None:
         yield _single("apiKeyHelper", found.api_key_helper)
     yield _single("permissions.defaultMode", mode)
+    if found.auto_memory is not None:
+        yield _single("autoMemoryEnabled", found.auto_memory)
+    if found.skill_shell_off is not None:
+        yield _single("disableSkillShellExecution", found.skill_shell_off)
+    if found.memory_folder is not None:
+        yield _single("autoMemoryDirectory", found.memory_folder)
 
 
 def _single(name: str, setting: Sourced[object]) -> Row:
@@ -197,6 +203,10 @@ def _lists(found: Configuration) -> Iterator[Row]:
             name="permissions.additionalDirectories",
             value=str(folder.value),
             origin=folder.origin,
+        )
+    for pattern in found.notes_excluded:
+        yield Row(
+            section="memory", name="claudeMdExcludes", value=pattern.value, origin=pattern.origin
         )
     for name, variable in found.env.items():
         value = masked_variable(name, variable.value)

@@ -36,6 +36,8 @@ commands:
   permissions explain CALL whether a call like 'Bash(git push)' would run, and why
   config show [--origin]   every setting in force, where it comes from, and why
   config check             whether all settings files can be used
+  memory [PATH]            which notes and memory the model is told, from where, how large
+  skills                   the skills and slash commands that there are, what is odd in them
   demo                     a whole session against a scripted model, without a key
 
 RUN is a run id, a session id, the beginning of one, a path, or: last

@@ -233,6 +233,7 @@ async def _run(job: Job, agent: Agent, renderer: Renderer, output: Output) -> Ru
     if output.gone:
         return broken(agent.session_id, "nobody reads the output")
     try:
+        _insist_on_no_terminal(job)
         return await agent.prompt(job.prompt, renderer.show, typed=job.typed)
     except InterlockError as error:
         return broken(agent.session_id, str(error))
@@ -242,6 +243,18 @@ async def _run(job: Job, agent: Agent, renderer: Renderer, output: Output) -> Ru
             raise
         words = f"internal error: {type(error).__name__}: {error}"
         return broken(agent.session_id, f"{words} (set INTERLOCK_DEBUG=1 to see where)")
+
+
+def _insist_on_no_terminal(job: Job) -> None:
+    """Raise UsageError for a command that only a session at the terminal knows."""
+    said = job.prompt if job.typed is None else job.typed
+    if not said.lstrip().startswith("/"):
+        return
+    from interlock.cli import commands
+
+    found = commands.find(said)
+    if found is not None:
+        raise UsageError(f"/{found.name} is a command of the session at a terminal: interlock")
 
 
 def renderer_of(job: Job, session: Session, output: Output) -> Renderer:

@@ -142,16 +142,23 @@ class Interactive:
         if command is not None:
             await self._command(command, queued.text)
             self._let_go()
-        elif queued.is_command:
-            self.keys.say(commands.unknown(queued.text))
-            self._let_go()
+        elif not queued.is_command:
+            await self._prompt(queued)
         else:
-            self.fresh()
-            summary = await self.agent.prompt(queued, self.live.show)
-            self.live.end()
-            line = line_of(summary)
-            if line is not None:
-                self.keys.say(f"! {line}")
+            written = self.agent.knowledge.instructing  # commands of files, skills, servers
+            if written.find(queued.text.split()[0]) is None:
+                self.keys.say(commands.unknown(queued.text, written.commands()))
+            else:
+                await self._prompt(queued)
+            self._let_go()
+
+    async def _prompt(self, queued: Queued) -> None:
+        self.fresh()
+        summary = await self.agent.prompt(queued, self.live.show)
+        self.live.end()
+        line = line_of(summary)
+        if line is not None:
+            self.keys.say(f"! {line}")
 
     async def _command(self, command: commands.Command, line: str) -> None:
         argument = line.strip().partition(" ")[2].strip()

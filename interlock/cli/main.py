@@ -81,6 +81,14 @@ def _dispatch(arguments: list[str], opener: Opener | None) -> int:
         from interlock.cli import agents
 
         return agents.run(arguments[1:])
+    if command == "memory":
+        from interlock.cli import memory
+
+        return memory.run(arguments[1:])
+    if command == "skills":
+        from interlock.cli import skills
+
+        return skills.run(arguments[1:])
     if command == "permissions":
         from interlock.cli import permissions
 

@@ -13,7 +13,8 @@ from attrs import evolve, frozen
 
 from interlock.assembly import open_agent
 from interlock.cli.choosing import person_or_nobody
-from interlock.cli.commands import End
+from interlock.cli.commands import End, offered
+from interlock.cli.completing import Completing
 from interlock.cli.headless import flags_of, options_of
 from interlock.cli.interactive import Interactive
 from interlock.cli.logs import configure
@@ -110,6 +111,7 @@ async def _session(
         except InterlockError as problem:
             return _Over(end=End.LEAVE, unread=first, problem=problem)
         agent.begin_anew(source)
+        keys.completer = Completing(lambda: offered(agent), agent.cwd)
 
         def stop() -> None:
             """A signal, not a key: also the keys' Ctrl-C while a question stands there."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from attrs import define, field, frozen
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import in_terminal
+from prompt_toolkit.completion import Completer
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.output import Output, create_output
@@ -53,6 +54,7 @@ class TerminalKeys:
     """Lines typed at the terminal. `history` is the file that remembers them, if it can."""
 
     history: Path | None = None
+    completer: Completer | None = None  # what the Tab key offers
     _session: PromptSession[str] | None = field(default=None, init=False)
     _left: bool = field(default=False, init=False)
 
@@ -60,6 +62,8 @@ class TerminalKeys:
         """Each line that is typed; Ctrl-D ends it, Ctrl-C calls `interrupt`."""
         session = self._session = PromptSession(
             history=_history(self.history),
+            completer=self.completer,
+            complete_while_typing=False,
             key_bindings=_keys(interrupt, self.say),
             output=_screen(),
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 _RESTRICTIONS = """
     allowedChannelPlugins allowedHttpHookUrls allowedMcpServers allowManagedMcpServersOnly
     availableModels blockedMarketplaces deniedMcpServers disabledMcpjsonServers
-    disableSideloadFlags disableSkillShellExecution enforceAvailableModels forceLoginGatewayUrl
+    disableSideloadFlags enforceAvailableModels forceLoginGatewayUrl
     forceLoginMethod forceLoginOrgUUID forceRemoteSettingsRefresh httpHookAllowedEnvVars
     policyHelper requireCoworkFullVmSandbox requiredMaximumVersion requiredMinimumVersion
     strictKnownMarketplaces strictPluginOnlyCustomization
@@ -18,9 +18,9 @@ _RESTRICTIONS = """
 _OTHERS = """
     $schema advisorModel agent agentPushNotifEnabled allowAllClaudeAiMcps alwaysThinkingEnabled
     askUserQuestionTimeout attribution autoCompactEnabled autoConnectIde
-    autoInstallIdeExtension autoMemoryDirectory autoMemoryEnabled autoMode autoScrollEnabled
+    autoInstallIdeExtension autoMode autoScrollEnabled
     autoUpdates autoUpdatesChannel awaySummaryEnabled awsAuthRefresh awsCredentialExport
-    axScreenReader browserExternalPageTools channelsEnabled claudeMd claudeMdExcludes
+    axScreenReader browserExternalPageTools channelsEnabled claudeMd
     cleanupPeriodDays companyAnnouncements defaultShell diffTool disableAgentView
     disableArtifact disableAutoMode disableBrowserExternalNavigation disableBundledSkills
     disableClaudeAiConnectors disableDeepLinkRegistration disableMobileSimulatorTools

@@ -62,6 +62,10 @@ class Configuration:
     model: Sourced[str] | None = None
     fallback_models: Sourced[tuple[str, ...]] | None = None
     api_key_helper: Sourced[str] | None = None
+    notes_excluded: tuple[Sourced[str], ...] = ()
+    auto_memory: Sourced[bool] | None = None
+    skill_shell_off: Sourced[bool] | None = None
+    memory_folder: Sourced[str] | None = None
     numbers: Mapping[str, Sourced[str]] = field(factory=dict)  # ours, by variable
     environ: Mapping[str, str] = field(factory=dict, repr=False)  # for `Settings.of`
     managed_rules_only: bool = False
@@ -102,6 +106,12 @@ def merged(
         model=merge.model(flags.model, own, env),
         fallback_models=merge.fallback_models(flags.fallback_models),
         api_key_helper=merge.first("apiKeyHelper"),
+        notes_excluded=tuple(
+            Sourced(found.value, found.origin) for found in merge.all("claudeMdExcludes")
+        ),
+        auto_memory=merge.switch("autoMemoryEnabled"),
+        skill_shell_off=merge.switch("disableSkillShellExecution"),
+        memory_folder=merge.first("autoMemoryDirectory"),
         numbers=numbers,
         environ=own | {name: each.value for name, each in numbers.items()},
         managed_rules_only=merge.managed_rules_only,
@@ -131,6 +141,10 @@ class _Merge:
     def first(self, key: str) -> Sourced[str] | None:
         found = next(iter(self.all(key)), None)
         return None if found is None else Sourced(found.value, found.origin)
+
+    def switch(self, key: str) -> Sourced[bool] | None:
+        found = next(iter(self.all(key)), None)
+        return None if found is None else Sourced(bool(found.value), found.origin)
 
     def on(self, key: str) -> bool:
         return any(found.value for found in self.all(key))

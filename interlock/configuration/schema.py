@@ -155,6 +155,34 @@ KEYS = (
         meaning="what the agent changes can be taken back (`/rewind`); on unless it says false",
     ),
     Key(
+        name="claudeMdExcludes",
+        shape=shapes.texts,
+        holds="list of patterns",
+        adds_up=True,
+        meaning="note files that are not read, by their whole path: `**/vendor/CLAUDE.md`",
+    ),
+    Key(
+        name="autoMemoryEnabled",
+        shape=shapes.switch,
+        holds="true or false",
+        repository="only `false`",
+        meaning="whether the agent keeps a memory of the project; on, as `INTERLOCK_AUTO_MEMORY`",
+    ),
+    Key(
+        name="autoMemoryDirectory",
+        shape=shapes.text,
+        holds="path of a folder",
+        repository="no",
+        meaning="where that memory lies; `~/` is home",
+    ),
+    Key(
+        name="disableSkillShellExecution",
+        shape=shapes.switch,
+        holds="true or false",
+        repository="only `true`",
+        meaning="the commands in the text of skills and slash commands are not run",
+    ),
+    Key(
         name="interlock.limits",
         shape=shapes.limits,
         holds="object of numbers",
@@ -181,7 +209,7 @@ _BY_NAME = {key.name: key for key in KEYS}
 _SECTIONS = frozenset(key.section for key in KEYS if key.section)
 _TOP = frozenset(key.last for key in KEYS if not key.section) | _SECTIONS
 # What other names come near must be meant for one of these: passed over, it would not protect.
-_PROTECTING = _TOP - {"model", "fallbackModel"}
+_PROTECTING = _TOP - {"model", "fallbackModel", "autoMemoryDirectory"}
 _RULES = frozenset({"allow", "ask", "deny"})
 
 

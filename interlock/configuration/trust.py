@@ -82,6 +82,12 @@ def _from_repository(found: Found, user: Path) -> str | None:
             return f"{found.key} is not taken from files of a project"
         case "apiKeyHelper":
             return "apiKeyHelper is not run from files of a project"
+        case "autoMemoryDirectory":
+            return "autoMemoryDirectory is not taken from files of a project"
+        case "autoMemoryEnabled" if found.value is True:
+            return "autoMemoryEnabled is switched on by the user's own settings only"
+        case "disableSkillShellExecution" if found.value is False:
+            return "disableSkillShellExecution is switched off by the user's own settings only"
         case "permissions.defaultMode" if found.value is PermissionMode.BYPASS_PERMISSIONS:
             return f"{found.key} bypassPermissions is not taken from files of a project"
         case "permissions.additionalDirectories" if _opens_home(folder_of(found, user), user):

@@ -13,10 +13,11 @@ from functools import cache
 
 from phases.world.messages import Kind, Message, Text
 
-# What is loaded at a session's start, in this order: system prompt, memory, environment, names of
-# MCP tools, project notes, conversation. These are the parts that the user context has of it.
-MEMORY, MCP_TOOLS, PROJECT = "memory", "mcpTools", "projectNotes"
-USER_CONTEXT_ORDER = (MEMORY, MCP_TOOLS, PROJECT)
+# What is loaded at a session's start, in this order: system prompt, memory, environment (all three
+# blocks of the system prompt), names of MCP tools, project notes, skills, conversation. These are
+# the parts that the user context has of it.
+MCP_TOOLS, PROJECT, SKILLS = "mcpTools", "projectNotes", "skills"
+USER_CONTEXT_ORDER = (MCP_TOOLS, PROJECT, SKILLS)
 
 _REMINDER = """\
 <system-reminder>

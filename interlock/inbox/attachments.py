@@ -5,15 +5,27 @@ Takes and remembers; nothing here waits, so nothing can be lost between taking a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
 from attrs import define, field
 
 from interlock.inbox.prefetch import AlreadyRead, Found, Prefetch
 from interlock.inbox.queue import Priority, Queued, Waiting
 from phases.world.loop import Loop
-from phases.world.messages import Kind, Message, Text
+from phases.world.messages import Kind, Media, Message, Text
 from phases.world.ports import Ids
 
 SLEEP = "Sleep"  # a tool of this name has nothing else to do: it reads what can wait, too
+
+
+class Beside(Protocol):
+    """Something that a turn may have brought up, beside what is queued and looked up."""
+
+    async def news(self, loop: Loop) -> Sequence[str]:
+        """What the model is to be told now; each text is a note of its own."""
+        ...
 
 
 @define(kw_only=True)
@@ -24,21 +36,26 @@ class Inbox:
     reads: AlreadyRead
     ids: Ids
     prefetches: tuple[Prefetch, ...] = ()
+    beside: tuple[Beside, ...] = ()
+    told: set[Path] = field(factory=set)  # files that prefetches have told of, in the session
     _taken: list[Queued] = field(factory=list, init=False)
 
     async def gather(self, loop: Loop) -> tuple[Message, ...]:
-        """Queued messages by the rules of `queue`, then what prefetches have found."""
+        """Queued messages by the rules of `queue`, then what the turn brought up, then what
+        prefetches have found."""
         agent_id = loop.state.tool_use_context.agent_id
         taken = self.queue.take(agent_id=agent_id, up_to=reach(loop))
         self._taken += taken
+        news = [self._note(text) for each in self.beside for text in await each.news(loop)]
         found = [
-            self._note(prefetch, one)
+            self._told(prefetch, one)
             for prefetch in self.prefetches
             for one in prefetch.consume(loop.state.turn_count, self.reads)
+            if one.path is None or one.path not in self.told
         ]
-        return (*(queued.message for queued in taken), *found)
+        return (*(queued.message for queued in taken), *news, *found)
 
-    def said(self, prompt: str | Queued) -> tuple[Message, ...]:
+    def said(self, prompt: str | Queued | tuple[Text | Media, ...]) -> tuple[Message, ...]:
         """What the user says as a run begins, the prompt last: what waits was typed before it.
 
         Behind a prompt that comes from the queue itself everything stays where it is.
@@ -47,7 +64,8 @@ class Inbox:
             return (prompt.message,)
         taken = self.queue.take(agent_id=None, up_to=Priority.LATER)
         self._taken += taken
-        typed = Message(id=self.ids.new(), role="user", kind=Kind.PROMPT, content=(Text(prompt),))
+        content = (Text(prompt),) if isinstance(prompt, str) else prompt
+        typed = Message(id=self.ids.new(), role="user", kind=Kind.PROMPT, content=content)
         return (*(queued.message for queued in taken), typed)
 
     def completed(self) -> None:
@@ -55,12 +73,15 @@ class Inbox:
         taken, self._taken = self._taken, []
         self.queue.complete(taken)
 
-    def _note(self, prefetch: Prefetch, found: Found) -> Message:
-        where = f" ({found.path})" if found.path is not None else ""
-        text = (
-            f"<system-reminder>\n{prefetch.source.name}: {found.title}{where}\n\n"
-            f"{found.text}\n</system-reminder>"
-        )
+    def _told(self, prefetch: Prefetch, found: Found) -> Message:
+        where = ""
+        if found.path is not None:
+            self.told.add(found.path)
+            where = f" ({found.path})"
+        return self._note(f"{prefetch.source.name}: {found.title}{where}\n\n{found.text}")
+
+    def _note(self, words: str) -> Message:
+        text = f"<system-reminder>\n{words}\n</system-reminder>"
         return Message(id=self.ids.new(), role="user", kind=Kind.NOTE, content=(Text(text),))
 
 

@@ -1,97 +1,85 @@
-"""The note files that are read at a session's start: what they are, where from, how much of each.
+"""The note files of a session: what they are, where they lie, how much of each is told.
 
-The user's own, then those of the folders from the top of the project down to the working folder,
-each `CLAUDE.md` and `AGENTS.md`, then the user's own ones for the project (`CLAUDE.local.md`). The
-nearest stands last: where two disagree, it is the one to follow. What a file imports with `@path`
-follows it. Knows nothing of requests.
+At its start the user's own are read, then those of the folders from the top of the project down to
+the working folder, each `CLAUDE.md` and `AGENTS.md` and its rules, then the user's own ones for
+the project (`CLAUDE.local.md`). The nearest stands last: where two disagree, it is the one to
+follow. What a file imports with `@path` follows it. Folders further down: `lazily.py`.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from attrs import define, evolve, field, frozen
+from attrs import frozen
 
-from interlock.memory.imports import imports, is_path, leads_to
+from interlock.memory.excluding import NOTHING, Excluded
+from interlock.memory.reading import NoteFile, Reading
+from interlock.memory.rules import rule_files
 
 NAMES = ("CLAUDE.md", "AGENTS.md")
 LOCAL = "CLAUDE.local.md"
-# A file of rules that a person wrote and reads is far smaller; what is larger is no such file.
-LARGEST = 100_000  # bytes
-MOST = 400_000  # bytes of all files together
-DEEPEST = 5  # imports within imports
 
 
 @frozen(kw_only=True)
-class NoteFile:
-    """One file: what of it is told, and why that may not be all."""
+class Places:
+    """Where a session's note files lie. `top` is that of the project: of the git working tree, or
+    the working folder itself. Paths are real but for the working folder's own."""
 
-    path: Path
-    kind: str  # user, project or local
-    text: str
-    size: int  # bytes of the file
-    problem: str | None = None
-    importer: Path | None = None  # the file that asked for it
+    cwd: Path
+    home: Path
+    further: tuple[Path, ...] = ()  # what files of the project may import from, too
+    excluded: Excluded = NOTHING
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """From the top of the project down to the working folder."""
+        return tuple(_from_the_top(self.cwd))
+
+    @property
+    def top(self) -> Path:
+        return self.folders[0]
+
+    @property
+    def importable(self) -> tuple[Path, ...]:
+        return tuple(folder.resolve() for folder in (self.top, self.home, *self.further))
+
+    def reading(self, already: Iterable[Path] = ()) -> Reading:
+        """A round through files, but for those that were read `already`."""
+        return Reading(inside=self.importable, excluded=self.excluded, seen=set(already))
 
 
-def found(cwd: Path, home: Path, further: Sequence[Path] = ()) -> tuple[NoteFile, ...]:
+def found(
+    cwd: Path, home: Path, further: Sequence[Path] = (), excluded: Excluded = NOTHING
+) -> tuple[NoteFile, ...]:
     """The note files for a session in `cwd`, each once, in the order in which they are told.
 
     Files of a project import from the project, the user's folder and `further` folders only.
     """
-    folders = _from_the_top(cwd)
-    inside = tuple(folder.resolve() for folder in (folders[0], home, *further))
-    reading = _Reading(inside=inside)
-    for path, kind in _places(folders, home):
-        if path.is_file():
-            reading.take(path, kind, depth=0)
+    return at_start(Places(cwd=cwd, home=home, further=tuple(further), excluded=excluded))
+
+
+def at_start(places: Places) -> tuple[NoteFile, ...]:
+    """Those that are told from the first request on."""
+    reading = places.reading()
+    for name in NAMES:
+        reading.take(places.home / name, "user")
+    for rule in rule_files(places.home, user=True):
+        reading.take_rule(rule, "user")
+    for folder in places.folders:
+        take_folder(reading, folder)
     return tuple(reading.notes)
 
 
-@define(kw_only=True)
-class _Reading:
-    """One round through all files; no file is read twice, so nothing can go round in circles."""
-
-    inside: tuple[Path, ...]
-    notes: list[NoteFile] = field(factory=list)
-    _seen: set[Path] = field(factory=set)
-    _size: int = 0
-
-    def take(self, path: Path, kind: str, *, depth: int, importer: Path | None = None) -> None:
-        real = path.resolve()
-        if real in self._seen:
-            return
-        self._seen.add(real)
-        note = evolve(_read(path, kind), importer=importer)
-        self._size += len(note.text.encode())
-        if self._size > MOST:
-            why = f"left out: with it the notes would be more than {MOST:,} bytes"
-            note = evolve(note, text="", problem=why)
-        at = len(self.notes)
-        self.notes.append(note)
-        problems = [note.problem] if note.problem else []
-        for written in imports(note.text):
-            problem = self._import(written, note, depth + 1)
-            if problem is not None:
-                problems.append(problem)
-        self.notes[at] = evolve(note, problem="; ".join(problems) or None)
-
-    def _import(self, written: str, by: NoteFile, depth: int) -> str | None:
-        """Read what is imported; why it is not, in words, where it surely was meant."""
-        real = leads_to(written, by.path.resolve().parent)
-        if real is None or not os.path.isfile(real):  # noqa: PTH113 (it never raises)
-            return f"@{written} is not there" if is_path(written) else None
-        if real in self._seen:
-            return None
-        # The user's own file may name what it likes; a project's would show others' files.
-        if by.kind == "project" and not any(map(real.is_relative_to, self.inside)):
-            return f"@{written} lies outside the project and is left out"
-        if depth > DEEPEST:
-            return f"@{written} is left out: it is more than {DEEPEST} imports deep"
-        self.take(real, by.kind, depth=depth, importer=by.path)
-        return None
+def take_folder(reading: Reading, folder: Path) -> None:
+    """Read what lies in one folder of the project, but for rules that are for some files only."""
+    for name in NAMES:
+        reading.take(folder / name, "project")
+        reading.take(folder / ".claude" / name, "project")
+    for rule in rule_files(folder):
+        reading.take_rule(rule, "rule")
+    reading.take(folder / LOCAL, "local")
 
 
 def told(notes: Sequence[NoteFile]) -> str:
@@ -109,18 +97,18 @@ def told(notes: Sequence[NoteFile]) -> str:
 _WHOSE = {
     "user": "the user's own instructions, for all projects",
     "project": "instructions of the project, checked in",
+    "rule": "a rule of the project, checked in",
     "local": "the user's own instructions for this project, not checked in",
 }
+_HEADS = re.compile(
+    rf"^Contents of (.+) \((?:imported by .+|{'|'.join(map(re.escape, _WHOSE.values()))})\):$",
+    re.MULTILINE,
+)
 
 
-def _places(folders: Sequence[Path], home: Path) -> Iterator[tuple[Path, str]]:
-    for name in NAMES:
-        yield home / name, "user"
-    for folder in folders:
-        for name in NAMES:
-            yield folder / name, "project"
-            yield folder / ".claude" / name, "project"
-        yield folder / LOCAL, "local"
+def told_in(text: str) -> Iterator[Path]:
+    """The files that stand in a text that `told` has made."""
+    return (Path(head[1]) for head in _HEADS.finditer(text))
 
 
 def _from_the_top(cwd: Path) -> list[Path]:
@@ -128,21 +116,3 @@ def _from_the_top(cwd: Path) -> list[Path]:
     folders = [cwd, *cwd.parents]
     tops = [at for at, folder in enumerate(folders) if (folder / ".git").exists()]
     return folders[tops[0] :: -1] if tops else [cwd]
-
-
-def _read(path: Path, kind: str) -> NoteFile:
-    try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
-            size = path.stat().st_size
-    except OSError as error:
-        why = f"it cannot be read: {error.strerror or error}"
-        return NoteFile(path=path, kind=kind, text="", size=0, problem=why)
-    if b"\0" in data:
-        why = "it is no text, and left out"
-        return NoteFile(path=path, kind=kind, text="", size=size, problem=why)
-    text = data[:LARGEST].decode("utf-8-sig", "replace")
-    problem = None
-    if len(data) > LARGEST:
-        problem = f"the first {LARGEST:,} of {size:,} bytes; use Read for the rest"
-    return NoteFile(path=path, kind=kind, text=text, size=size, problem=problem)

@@ -67,6 +67,7 @@ class Judge:
     mode: PermissionMode
     folders: tuple[Path, ...]
     readable: tuple[Path, ...] = ()  # folders of the session's own, where reads run too
+    writable: tuple[Path, ...] = ()  # likewise, where the file tools may write
     confined: bool = False  # commands run in a sandbox that holds, so none needs approval
 
     @classmethod
@@ -127,9 +128,10 @@ class Judge:
             return _allow("it changes nothing but the session")
         if question.tool == _LEAVES_PLAN:
             return _ask("a plan needs the user's approval")
-        readable = (*self.folders, *self.readable)
+        writable = (*self.folders, *self.writable)
+        readable = (*writable, *self.readable)
         outside = [path for path in question.reads if not inside(path, readable)]
-        outside += [path for path in question.writes if not inside(path, self.folders)]
+        outside += [path for path in question.writes if not inside(path, writable)]
         if outside:
             return _ask(f"{outside[0]} lies outside the working folder {self.folders[0]}")
         if question.domain is not None:
@@ -138,6 +140,8 @@ class Judge:
             return _ask("it reaches beyond this machine's files")
         if not question.effects:
             return _allow("it only reads, in the working folder")
+        if question.writes and all(inside(path, self.writable) for path in question.writes):
+            return _allow("the folder is the agent's own, for its memory")
         if self.mode is PermissionMode.ACCEPT_EDITS and question.writes:
             return self._accepted(question.writes)
         return _ask("changes need approval")

@@ -18,7 +18,7 @@ from interlock.permissions.ask import Answer, Asker
 from interlock.permissions.child import Both, Narrowed
 from interlock.permissions.decide import Judge, Judging
 from interlock.permissions.decision import Decision, Question, Verdict
-from interlock.permissions.rules import Rules
+from interlock.permissions.rules import Rule, Rules
 from interlock.permissions.suggest import suggested
 from interlock.permissions.updates import Destination, Update, UpdateKind, updated
 from interlock.summary import Denial
@@ -59,12 +59,14 @@ class Gate:
     # What the session has been given, in order: a resume gives it again.
     changes: list[Update] = field(factory=list)
     grants: list[Update] = field(factory=list)
+    _lent: tuple[Rule, ...] = ()  # until the run is over
     _granted: Judge | None = None  # what a person allowed, as rules that spare ask rules too
     # Two questions at one terminal would take each other's answers.
     _one_at_a_time: anyio.Lock = field(factory=anyio.Lock)
 
     def begin_run(self) -> None:
         self.denials.clear()
+        self._take_back()
 
     @property
     def mode(self) -> PermissionMode:
@@ -84,6 +86,19 @@ class Gate:
         none = evolve(self.judge, rules=Rules(), mode=PermissionMode.DEFAULT)
         self._granted = updated(self._granted or none, given)
         self.grants.append(given)
+
+    def lend(self, allow: tuple[Rule, ...]) -> None:
+        """Allow rules for this run only. Deny and ask rules, which go before them, stay."""
+        self._set_allowed((*self.judge.rules.allow, *allow))
+        self._lent += allow
+
+    def _take_back(self) -> None:
+        lent, self._lent = self._lent, ()
+        kept = (rule for rule in self.judge.rules.allow if not any(rule is one for one in lent))
+        self._set_allowed(tuple(kept))
+
+    def _set_allowed(self, allow: tuple[Rule, ...]) -> None:
+        self.judge = evolve(self.judge, rules=evolve(self.judge.rules, allow=allow))
 
     def decide(self, question: Question, said: Decision | None = None) -> Decision:
         """What is clear without asking anyone; `said` is what a hook decided before."""
@@ -181,6 +196,7 @@ class ChildGate:
     _agent_id: str | None = None
     _agent_type: str | None = None
     denials: list[Denial] = field(factory=list)
+    _lent: tuple[Rule, ...] = ()
 
     @property
     def mode(self) -> PermissionMode:
@@ -190,8 +206,23 @@ class ChildGate:
     def begin_run(self) -> None:
         self.denials.clear()
 
+    def lend(self, allow: tuple[Rule, ...]) -> None:
+        """Allow rules for this child alone: they spare the questions that nobody's rule puts, at
+        each depth above too, and lift no denial."""
+        self._lent += allow
+
     def decide(self, question: Question, said: Decision | None = None) -> Decision:
-        return self._root._after_answers(question, said, self.judge.decide(question, said))
+        heard = self._lends(question) if said is None else said
+        return self._root._after_answers(question, said, self.judge.decide(question, heard))
+
+    def _lends(self, question: Question) -> Decision | None:
+        """What the lent rules say; as with a hook's yes, rules and doubts go before it."""
+        if not self._lent:
+            return None
+        rules = Rules(allow=self._lent)
+        alone = evolve(self._own.now(), rules=rules, mode=PermissionMode.DEFAULT)
+        lent = alone.decide(question)
+        return lent if lent.allowed and (lent.rule or lent.parts) else None
 
     async def settle(self, question: Question, said: Decision | None = None) -> Decision:
         question = evolve(question, agent_id=self._agent_id, agent_type=self._agent_type)

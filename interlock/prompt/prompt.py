@@ -1,4 +1,4 @@
-"""The system prompt as a typed list of parts: base, appended text, environment.
+"""The system prompt as a typed list of parts: base, appended text, memory, environment.
 
 The order is from what never changes to what changes most, so that the prompt cache holds as much
 as it can. Knows neither tools nor messages; who sends the parts decides where the cache breaks.
@@ -37,23 +37,28 @@ def base_prompt() -> str:
     return _BASE.read_text(encoding="utf-8").strip()
 
 
-def system_parts(options: Options, environment: str) -> tuple[Part, ...]:
+def system_parts(options: Options, environment: str, memory: str = "") -> tuple[Part, ...]:
     """The parts that are not empty, in the order they are sent."""
     # An empty prompt is a choice (agent SDKs make it); only None asks for ours.
     base = base_prompt() if options.system_prompt is None else options.system_prompt
     parts = (
         Part(name="base", text=base),
         Part(name="appended", text=options.append_system_prompt or ""),
+        Part(name="memory", text=memory),
         Part(name="environment", text=environment),
     )
     return tuple(part for part in parts if part.text.strip())
 
 
 def system_blocks(
-    options: Options, environment: str, context: Mapping[str, str] | None = None
+    options: Options,
+    environment: str,
+    context: Mapping[str, str] | None = None,
+    *,
+    memory: str = "",
 ) -> tuple[str, ...]:
     """The texts of the parts: one system block each, and one for `context`, if there is any."""
-    parts = system_parts(options, environment)
+    parts = system_parts(options, environment, memory)
     return append_system_context([part.text for part in parts], context or {})
 
 

@@ -26,6 +26,7 @@ from interlock.tools.seams import (
     ToolHooks,
 )
 from interlock.tools.shell_state import ShellState
+from interlock.tools.skill import Apart, Elsewhere, Instructions
 from interlock.tools.sleep import Arrivals, Sleep
 from interlock.tools.todo import TodoList
 from interlock.tools.tool import Arguments, Output, Tool, ToolContext, ToolError, Touches
@@ -34,14 +35,17 @@ from interlock.tools.web.fetch import WebSettings
 
 __all__ = [
     "After",
+    "Apart",
     "Arguments",
     "Arrivals",
     "BadTool",
     "Bash",
     "Before",
     "Confinement",
+    "Elsewhere",
     "FileReads",
     "FunctionTool",
+    "Instructions",
     "NameTaken",
     "Network",
     "NoHooks",

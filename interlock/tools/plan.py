@@ -22,8 +22,8 @@ class PlanMode(Protocol):
         """From now on nothing may be changed; or why that cannot be."""
         ...
 
-    def leave(self) -> str:
-        """Back to the mode before; its name."""
+    def leave(self, plan: str) -> str:
+        """Back to the mode before, with this plan approved; what is so now, as a clause."""
         ...
 
 
@@ -89,5 +89,5 @@ class ExitPlanMode(Tool):
             raise ToolError("Plan mode is not on: there is nothing to leave. Go on with the work.")
         if not arguments["plan"].strip():
             raise ToolError("The plan is empty. Plan mode stays on.")
-        name = self._mode.leave()
-        return Output(f"The plan is approved; the permission mode is {name} again. Begin with it.")
+        now = self._mode.leave(arguments["plan"])
+        return Output(f"The plan is approved; {now}. Begin with it.")

@@ -16,6 +16,7 @@ from interlock.tools.multiedit import MultiEdit
 from interlock.tools.notebook_edit import NotebookEdit
 from interlock.tools.plan import EnterPlanMode, ExitPlanMode, PlanMode
 from interlock.tools.read import Read
+from interlock.tools.skill import Elsewhere, Instructions, Skill
 from interlock.tools.sleep import Sleep
 from interlock.tools.todo import TodoList, TodoWrite
 from interlock.tools.tool import Tool
@@ -39,6 +40,8 @@ def built_in(
     todos: TodoList | None = None,
     plan: PlanMode | None = None,
     person: Person | None = None,
+    instructions: Instructions | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> dict[str, Tool]:
     """A fresh set for one session, which must close them.
 
@@ -60,6 +63,7 @@ def built_in(
         WebFetch(web),
         TodoWrite(todos),
         AskUserQuestion(person),
+        Skill(instructions, elsewhere),
     ]
     if plan is not None:
         tools += [EnterPlanMode(plan), ExitPlanMode(plan)]

@@ -140,6 +140,9 @@ class Limits:
     keepsake_budget: int = _limit(
         20_000, "tokens of recently read files and the like that stand beside a summary"
     )
+    skill_listing_budget: int = _limit(
+        2_000, "tokens of the list of skills in front of each request; their text comes on demand"
+    )
     keepsake_files: int = _limit(5, "recently read files among them")
 
     @property

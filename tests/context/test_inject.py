@@ -8,8 +8,8 @@ import orjson
 
 from interlock.context.inject import (
     MCP_TOOLS,
-    MEMORY,
     PROJECT,
+    SKILLS,
     append_system_context,
     prepend_user_context,
     user_context,
@@ -23,7 +23,7 @@ from interlock.scripted import ScriptedServer, reply
 from phases.world.messages import Kind, Message
 from tests.model.histories import asking, assistant, call, result, unmarked, user
 
-CONTEXT = {PROJECT: "Use tabs.", MEMORY: "The user is Ada.", MCP_TOOLS: "mcp__db__query"}
+CONTEXT = {PROJECT: "Use tabs.", SKILLS: "pdf: reads PDF", MCP_TOOLS: "mcp__db__query"}
 TEXT = user_context(CONTEXT) or ""
 
 
@@ -62,14 +62,14 @@ def test_user_context_is_one_note_in_front_wrapped_as_a_reminder() -> None:
 
 
 def test_what_is_loaded_first_stands_first() -> None:
-    assert TEXT.index("Ada") < TEXT.index("mcp__db__query") < TEXT.index("Use tabs.")
+    assert TEXT.index("mcp__db__query") < TEXT.index("Use tabs.") < TEXT.index("reads PDF")
 
 
 def test_without_user_context_nothing_is_sent() -> None:
     history = (user("do it"),)
 
     assert prepend_user_context(history, {}) is history
-    assert prepend_user_context(history, {MEMORY: " "}) is history
+    assert prepend_user_context(history, {PROJECT: " "}) is history
     assert user_context({}) is None
     assert messages_of(Gate(user_context=None), *history) == messages_of(Gate(), *history)
 

@@ -24,6 +24,12 @@ def test_the_base_comes_first_and_the_environment_last() -> None:
     ]
 
 
+def test_the_memory_stands_before_the_environment() -> None:
+    blocks = system_blocks(Options(system_prompt="base"), ENVIRONMENT, memory="You remember.")
+
+    assert blocks == ("base", "You remember.", ENVIRONMENT)
+
+
 def test_another_system_prompt_takes_the_place_of_the_base_alone() -> None:
     options = Options(system_prompt="You are a poet.", append_system_prompt="Rhyme.")
 

@@ -47,9 +47,9 @@ class Late:
         assert self.to is not None
         return self.to.enter()
 
-    def leave(self) -> str:
+    def leave(self, plan: str) -> str:
         assert self.to is not None
-        return self.to.leave()
+        return self.to.leave(plan)
 
 
 @asynccontextmanager

@@ -1,0 +1,90 @@
+"""`interlock memory`: which note files and which memory a session here is told, how large each.
+
+`/memory` at the terminal tells the same of the session under way.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from interlock.cli.flags import Parser, decoded
+from interlock.errors import UsageError
+from interlock.memory import AutoMemory, LazyNotes, NoteFile
+from interlock.prompt import estimated_tokens
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run the command. Raises ConfigurationError, SettingsError for what cannot be used."""
+    from interlock.cli.main import complain
+    from interlock.configuration import Flags, sources_of
+    from interlock.configured import configured
+    from interlock.knowledge import memory_of, notes_of
+    from interlock.options import Options
+
+    asked = _parser().parse_args([decoded(each) for each in argv])
+    if sys.stdout is None:
+        raise UsageError("standard output is closed: there is nowhere to put the answer")
+    folder = Path(asked.cwd or ".").absolute()
+    if not folder.is_dir():
+        raise UsageError(f"no such folder: {asked.cwd} (--cwd)")
+    flags = Flags(settings=asked.settings, sources=sources_of(asked.setting_sources))
+    found = configured(Options(cwd=folder), flags, os.environ, key=False)
+    options, settings = found.options, found.settings
+    notes = notes_of(options, settings, folder)
+    for path in asked.path:
+        notes.touched([folder / path])
+    for line in told(notes, memory_of(options, settings, folder)):
+        print(line)
+    for warning in found.configuration.warnings:
+        complain(warning)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(prog="interlock memory", allow_abbrev=False)
+    add = parser.add_argument
+    add("path", nargs="*", help="also what work on this file or in this folder would bring up")
+    add("--cwd", metavar="DIR", help="the working folder")
+    add("--settings", metavar="FILE|JSON", help="as for a run")
+    add("--setting-sources", metavar="S,S", help="as for a run")
+    return parser
+
+
+def told(notes: LazyNotes, memory: AutoMemory | None) -> Iterator[str]:
+    """The report, line by line, in the order in which the model is told."""
+    yield from _memory(memory)
+    yield "note files, from the first request on"
+    yield from (_line(note) for note in notes.start)
+    if not notes.start:
+        yield "  none: CLAUDE.md and AGENTS.md are looked for from the top of the project down"
+    later = notes.later()
+    if later:
+        yield "note files of what was worked with"
+        yield from (_line(note) for note in later)
+
+
+def _memory(memory: AutoMemory | None) -> Iterator[str]:
+    if memory is None:
+        yield "memory: switched off"
+        return
+    yield f"memory: {memory.folder}"
+    index = memory.beginning()
+    if index is None:
+        yield f"  {memory.index.name} is not there yet"
+    else:
+        cut = f" ({index.cut})" if index.cut else ""
+        size = f"{index.lines:,} lines, {index.size:,} bytes"
+        yield f"  {memory.index.name}: {size}, about {estimated_tokens(index.text):,} tokens{cut}"
+    for path in memory.topics():
+        yield f"  {path.relative_to(memory.folder)}: {path.stat().st_size:,} bytes, read on demand"
+
+
+def _line(note: NoteFile) -> str:
+    whose = f"imported by {note.importer}" if note.importer else note.kind
+    problem = f" ({note.problem})" if note.problem else ""
+    size = f"{note.size:,} bytes, about {estimated_tokens(note.text):,} tokens"
+    return f"  {note.path}: {whose}, {size}{problem}"

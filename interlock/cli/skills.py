@@ -1,0 +1,79 @@
+"""`interlock skills`: the skills and commands of a session here, whose they are, what is odd.
+
+Exit code 1 where a file could not be used at all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from interlock.cli.flags import Parser, decoded
+from interlock.errors import UsageError
+from interlock.skills import Skill, SkillBook
+
+_WIDTH = 100  # characters of a description
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run the command. Raises SettingsError for an environment that cannot be used."""
+    from interlock.knowledge import book_of
+    from interlock.settings import Settings
+
+    asked = _parser().parse_args([decoded(each) for each in argv])
+    if sys.stdout is None:
+        raise UsageError("standard output is closed: there is nowhere to put the answer")
+    folder = Path(asked.cwd or ".").absolute()
+    if not folder.is_dir():
+        raise UsageError(f"no such folder: {asked.cwd} (--cwd)")
+    book = book_of(Settings.of(os.environ), folder)
+    for line in told(book):
+        print(line)
+    return 1 if any(problem.unusable for problem in book.found.problems) else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(prog="interlock skills", allow_abbrev=False)
+    parser.add_argument("--cwd", metavar="DIR", help="the working folder")
+    return parser
+
+
+def told(book: SkillBook) -> Iterator[str]:
+    """The report, line by line."""
+    skills = sorted(book.skills.values(), key=lambda skill: skill.name)
+    for skill in skills:
+        yield f"{_named(skill)}: {_cut(skill.description) or 'no description'}"
+        yield f"  {skill.origin} {skill.kind}, {_for(skill)}; {skill.path}"
+    if not skills:
+        yield (
+            "no skills and no commands: they lie in .claude/skills/NAME/SKILL.md and"
+            " .claude/commands/NAME.md"
+        )
+    for skill in book.found.shadowed:
+        taken = book.skills[skill.name]
+        yield f"! {skill.path}: not used, {taken.origin} {taken.kind} /{taken.name} goes before it"
+    for problem in book.found.problems:
+        yield f"! {problem.path}: {problem.words}"
+
+
+def _named(skill: Skill) -> str:
+    return f"/{skill.name} {skill.argument_hint}".rstrip()
+
+
+def _for(skill: Skill) -> str:
+    match skill.by_user, skill.listed:
+        case True, True:
+            return "for you and the model"
+        case True, False:
+            return "for you alone"
+        case False, True:
+            return "for the model alone"
+    return "for nobody"
+
+
+def _cut(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= _WIDTH else f"{words[: _WIDTH - 1]}…"

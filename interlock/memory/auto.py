@@ -1,0 +1,138 @@
+"""Auto memory: a folder per project that the agent keeps itself, with its ordinary file tools.
+
+`MEMORY.md` in it is told at each start, whole or its beginning; what it points to lies beside it
+and is read when it matters. All worktrees and sub-folders of a repository share one folder. The
+text about it is made once per session, so what the agent writes is told from the next one on.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from attrs import frozen
+
+INDEX = "MEMORY.md"
+# What fits beside everything else at the start of every session; an index needs no more.
+MOST_LINES = 200
+MOST_BYTES = 25_000
+
+_HOW = """\
+# Memory
+You have a memory for {about}, kept from session to session, in the folder {folder}
+- {index} there is its index: what it says stands below, at the start of each session. Keep it \
+short, a line for each thing; more than {lines} lines or {size:,} bytes are not read.
+- Details belong into files beside it, one for each matter (debugging.md, conventions.md), named \
+in the index. Read them when they matter.
+- Write down what will help next time and is not to be seen in the project itself: commands that \
+work, decisions and why they were made, what the user prefers or has corrected. Not what is going \
+on just now, no secrets, and nothing that the notes of the project say already.
+- When the user asks you to remember or to forget something, do so at once. Mend or remove what \
+has turned out wrong.
+Write, Edit and Read work in this folder without approval; the folder is made with the first file.
+"""
+_WHOSE_READING = """\
+# Memory
+What is known from earlier sessions stands in {folder}
+"""
+
+
+@frozen(kw_only=True)
+class Beginning:
+    """What is told of the index, and what was left out."""
+
+    text: str
+    size: int  # bytes of the file
+    lines: int  # of the file
+    cut: str | None = None  # the note
+
+
+@frozen(kw_only=True)
+class AutoMemory:
+    """One project's memory folder, or that of a type of agents."""
+
+    folder: Path
+    about: str = "this project"
+
+    @property
+    def index(self) -> Path:
+        return self.folder / INDEX
+
+    def beginning(self) -> Beginning | None:
+        """The index as it is told; None where there is none to be read."""
+        try:
+            data = self.index.read_bytes()
+        except OSError:
+            return None
+        return beginning(data)
+
+    def told(self, *, writes: bool = True) -> str:
+        """For the system prompt: how the memory is kept, and its index. Without tools that write
+        it says nothing where there is nothing."""
+        index = self.beginning()
+        if index is None and not writes:
+            return ""
+        how = (_HOW if writes else _WHOSE_READING).format(
+            about=self.about, folder=self.folder, index=INDEX, lines=MOST_LINES, size=MOST_BYTES
+        )
+        if index is None or not index.text.strip():
+            return f"{how}\n{INDEX} is not there yet."
+        tail = f"\n({index.cut})" if index.cut else ""
+        return f"{how}\nContents of {self.index}:\n\n{index.text.strip()}{tail}"
+
+    def topics(self) -> tuple[Path, ...]:
+        """The files beside the index, the newest first."""
+        try:
+            files = [
+                path
+                for path in self.folder.rglob("*.md")
+                if path.is_file() and path != self.index and not path.is_symlink()
+            ]
+            return tuple(sorted(files, key=lambda path: (-path.stat().st_mtime, str(path))))
+        except OSError:
+            return ()
+
+
+def beginning(data: bytes) -> Beginning:
+    """The first lines that are within both bounds; a line is told whole or not at all, unless the
+    first one alone is too long."""
+    size, text = len(data), data.decode("utf-8-sig", "replace")
+    lines = text.splitlines(keepends=True)
+    kept, room = list[str](), MOST_BYTES
+    for line in lines[:MOST_LINES]:
+        room -= len(line.encode())
+        if room < 0:
+            break
+        kept.append(line)
+    if len(kept) == len(lines):
+        return Beginning(text=text, size=size, lines=len(lines))
+    told = "".join(kept) or lines[0].encode()[:MOST_BYTES].decode(errors="ignore")
+    of = f"{len(kept)} of {len(lines)} lines, {len(told.encode()):,} of {size:,} bytes"
+    cut = f"only its beginning stands here: {of}. Make the index shorter, or Read the rest"
+    return Beginning(text=told, size=size, lines=len(lines), cut=cut)
+
+
+def project_of(cwd: Path) -> Path:
+    """The folder that stands for the project: the main working tree of its repository, so that
+    all its worktrees share one; without git the working folder."""
+    real = cwd.resolve()
+    for folder in (real, *real.parents):
+        mark = folder / ".git"
+        if mark.is_dir():
+            return folder
+        if mark.is_file():
+            return _main_tree(mark) or folder
+    return real
+
+
+def _main_tree(mark: Path) -> Path | None:
+    """The main tree of a linked worktree, whose file says `gitdir: …/.git/worktrees/x`."""
+    try:
+        said = mark.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return None
+    if not said.startswith("gitdir:"):
+        return None
+    lies = (mark.parent / said.removeprefix("gitdir:").strip()).resolve()
+    if lies.parent.name == "worktrees" and lies.parent.parent.name == ".git":
+        return lies.parent.parent.parent
+    return None

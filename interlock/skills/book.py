@@ -1,0 +1,90 @@
+"""The skills of one conversation: what there is, what was told of it, what has changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+
+from attrs import define, evolve, field
+
+from interlock.likeness import Likened, likest
+from interlock.skills.finding import Catalogue, Mark, catalogue, marks
+from interlock.skills.listing import changes, listing
+from interlock.skills.skill import Skill
+
+_MOST_LIKE = 3
+
+
+@define(kw_only=True)
+class SkillBook:
+    """`folders` are those of the project, the most important last; more may come to light."""
+
+    home: Path
+    folders: tuple[Path, ...]
+    budget: int  # characters of the list
+    found: Catalogue = field(factory=Catalogue)
+    listing: str = field(default="", init=False)  # for the model, as things were at the start
+    _marks: tuple[Mark, ...] | None = field(default=None, init=False)
+    _front: dict[str, str] = field(factory=dict, init=False)  # told in front of every request
+    _told: dict[str, str] = field(factory=dict, init=False)  # that, and the news since
+
+    @classmethod
+    def of(cls, home: Path, folders: Iterable[Path], budget: int) -> SkillBook:
+        book = cls(home=home, folders=tuple(folders), budget=budget)
+        book.look()
+        book._front = book._told = book._listed()
+        book.listing = listing(book.skills.values(), budget)
+        return book
+
+    def anew(self, *, fork: bool = False) -> SkillBook:
+        """The same for another conversation with the same front; a fork was told the news too."""
+        book = evolve(self)
+        book._marks, book._front, book.listing = self._marks, self._front, self.listing
+        book._told = self._told if fork else self._front
+        return book
+
+    @property
+    def skills(self) -> dict[str, Skill]:
+        return self.found.skills
+
+    def look(self, further: Iterable[Path] = ()) -> None:
+        """Look again, also in folders that work has come to; costs little if nothing is new."""
+        new = tuple(each for each in dict.fromkeys(further) if each not in self.folders)
+        # Before the project's own: what lies deeper takes over no name from above.
+        self.folders = (*new, *self.folders)
+        now = marks(self.home, self.folders)
+        if now != self._marks:
+            self._marks, self.found = now, catalogue(self.home, self.folders)
+
+    def news(self) -> str:
+        """What has changed in the list since it was told; "" for nothing. Told once."""
+        told = changes(self._told, self.skills.values()).told
+        self._told = self._listed()
+        return told
+
+    def difference(self) -> str:
+        """How the list differs from the one in front of every request."""
+        return changes(self._front, self.skills.values()).told
+
+    def find(self, name: str) -> Skill | None:
+        """By its name, or by the last part of it where only one ends so."""
+        name = name.removeprefix("/")
+        if name in self.skills:
+            return self.skills[name]
+        ending = [skill for each, skill in self.skills.items() if each.endswith(f":{name}")]
+        return ending[0] if len(ending) == 1 else None
+
+    def nearest(self, name: str) -> str | None:
+        near = get_close_matches(name.removeprefix("/"), self.skills, n=1)
+        return near[0] if near else None
+
+    def fitting(self, prompt: str) -> tuple[Skill, ...]:
+        """Those whose name and description share rare words with the prompt."""
+        listed = [skill for skill in self.skills.values() if skill.listed]
+        texts = [Likened(head=skill.name, body=skill.description) for skill in listed]
+        return tuple(listed[at] for at in likest(prompt, texts, most=_MOST_LIKE))
+
+    def _listed(self) -> dict[str, str]:
+        listed = (skill for skill in self.skills.values() if skill.listed)
+        return {skill.name: skill.description for skill in listed}

@@ -1,0 +1,103 @@
+"""Where skills and commands lie, and which of two of one name counts.
+
+The user's own go before a project's: a repository takes over no name that its user knows. In a
+project `.interlock` goes before `.claude`, and the folder nearer to the work before the farther.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from attrs import field, frozen
+
+from interlock.skills.skill import Kind, Skill, Unreadable, load
+
+FILE = "SKILL.md"
+MOST = 500  # skills and commands of one folder; what is more is told as a problem
+_DEEPEST = 4  # folders within `skills`; they are no place for whole trees
+_IN_PROJECT = (".interlock", ".claude")
+
+
+@frozen(kw_only=True)
+class Problem:
+    """A file that could not be used, or not as it stands."""
+
+    path: Path
+    words: str
+    unusable: bool = False
+
+
+@frozen(kw_only=True)
+class Catalogue:
+    """What was found. `shadowed` have a name that another one has taken."""
+
+    skills: dict[str, Skill] = field(factory=dict)
+    shadowed: tuple[Skill, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+Mark = tuple[Path, int, int]  # a file as it is now: path, time of its last change, size
+
+
+def catalogue(home: Path, folders: Sequence[Path]) -> Catalogue:
+    """All there is. `folders` are those of the project, the most important last."""
+    skills: dict[str, Skill] = {}
+    shadowed, problems = list[Skill](), list[Problem]()
+    for path, name, kind, origin in _files(home, folders):
+        try:
+            found = load(path, name=name, kind=kind, origin=origin)
+        except Unreadable as error:
+            problems.append(Problem(path=path, words=str(error), unusable=True))
+            continue
+        problems += [Problem(path=path, words=words) for words in found.problems]
+        if found.name in skills:
+            shadowed.append(found)
+        else:
+            skills[found.name] = found
+    return Catalogue(skills=skills, shadowed=tuple(shadowed), problems=tuple(problems))
+
+
+def marks(home: Path, folders: Sequence[Path]) -> tuple[Mark, ...]:
+    """What tells whether anything has changed since: cheap enough to ask between two turns."""
+    found = []
+    for path, *_ in _files(home, folders):
+        try:
+            seen = path.stat()
+        except OSError:
+            continue
+        found.append((path, seen.st_mtime_ns, seen.st_size))
+    return tuple(found)
+
+
+def _files(home: Path, folders: Sequence[Path]) -> Iterator[tuple[Path, str, Kind, str]]:
+    """Every file with its name, the most important first."""
+    yield from _of(home, "user")
+    for folder in reversed(folders):
+        for name in _IN_PROJECT:
+            yield from _of(folder / name, "project")
+
+
+def _of(folder: Path, origin: str) -> Iterator[tuple[Path, str, Kind, str]]:
+    skills, commands = folder / "skills", folder / "commands"
+    for path in _sorted(skills, f"*/{FILE}"):
+        holder = path.parent.relative_to(skills).parts
+        if len(holder) <= _DEEPEST:
+            yield path, ":".join(holder), Kind.SKILL, origin
+    for path in _sorted(commands, "*.md"):
+        yield (
+            path,
+            ":".join(path.relative_to(commands).with_suffix("").parts),
+            Kind.COMMAND,
+            origin,
+        )
+
+
+def _sorted(folder: Path, pattern: str) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    try:
+        return sorted(islice((path for path in folder.rglob(pattern) if path.is_file()), MOST))
+    except OSError:
+        return []

@@ -1,0 +1,158 @@
+"""A skill or a slash command: instructions in a file, under a name.
+
+A command is one file; a skill is a folder with `SKILL.md` and what belongs to it. Both have the
+same front matter, and both can be called by a person (`/name`) and by the model (the Skill tool).
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from pathlib import Path
+
+from attrs import frozen
+
+from interlock.front_matter import Fronted, fronted
+
+# As other tools write it; those of the second list have no effect here.
+_KNOWN = """
+    name description when_to_use argument-hint arguments allowed-tools disable-model-invocation
+    user-invocable model context agent effort hooks paths shell version license compatibility
+    metadata
+"""
+KNOWN = frozenset(_KNOWN.split())
+WITHOUT_EFFECT = frozenset({"effort", "hooks", "paths", "shell"})
+LARGEST = 200_000  # bytes of a file of instructions; a person writes no more
+_NAME = re.compile(r"[A-Za-z][\w-]*(?::[\w-]+)*")
+_NO_MODEL = frozenset({"inherit", "default"})  # the one that is in use
+
+
+class Kind(StrEnum):
+    SKILL = "skill"
+    COMMAND = "command"
+
+
+@frozen(kw_only=True)
+class Skill:
+    """What its front matter says. The instructions themselves are read when it is used."""
+
+    name: str
+    kind: Kind
+    path: Path
+    origin: str  # user or project
+    description: str = ""
+    argument_hint: str = ""
+    argument_names: tuple[str, ...] = ()
+    allowed_tools: tuple[str, ...] = ()  # rules that hold while it is in use
+    model: str | None = None  # of the prompt in which a person calls it, or of its own agent
+    forks: bool = False  # it runs as an agent of its own
+    agent: str | None = None  # the type of that; None: the general one
+    by_model: bool = True
+    by_user: bool = True
+    problems: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the files that belong to it lie; a command has none."""
+        return self.path.parent if self.kind is Kind.SKILL else None
+
+    @property
+    def listed(self) -> bool:
+        """Whether the model is told of it."""
+        return self.by_model and bool(self.description)
+
+
+class Unreadable(Exception):
+    """A file that is no skill; the text says why, for a person."""
+
+
+def load(path: Path, *, name: str, kind: Kind, origin: str) -> Skill:
+    """Read what a file says of itself. `name` is what it is called where it says nothing.
+
+    Raises Unreadable. What is merely odd is a problem of the skill, which works all the same.
+    """
+    front = read(path)
+    problems = [front.problem] if front.problem else []
+    named = front.text("name") if kind is Kind.SKILL else None
+    if named is not None and not _NAME.fullmatch(named):
+        problems.append(f"its name {named!r} cannot be typed as a command; it is called {name}")
+        named = None
+    if not _NAME.fullmatch(named or name):
+        raise Unreadable(f"{name!r} is no name: write letters, digits, _ and -")
+    problems += _odd(front)
+    model = front.text("model")
+    about = front.text("description") or _first_line(front.body)
+    when = front.text("when_to_use")
+    # What a command says below is not written to be found by: only its own description counts.
+    shown = about if kind is Kind.SKILL or front.text("description") else ""
+    return Skill(
+        name=named or name,
+        kind=kind,
+        path=path,
+        origin=origin,
+        description=" ".join(filter(None, (shown, when))),
+        argument_hint=_hint(front),
+        argument_names=_argument_names(front),
+        allowed_tools=_allowed(front),
+        model=None if model in _NO_MODEL else model,
+        forks=front.text("context") == "fork",
+        agent=front.text("agent"),
+        by_model=not front.switch("disable-model-invocation", False),
+        by_user=front.switch("user-invocable", True),
+        problems=tuple(problems),
+    )
+
+
+def read(path: Path) -> Fronted:
+    """The file, taken apart. Raises Unreadable."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+    except OSError as error:
+        raise Unreadable(f"it cannot be read: {error.strerror or error}") from error
+    if b"\0" in data:
+        raise Unreadable("it is no text")
+    if len(data) > LARGEST:
+        raise Unreadable(f"it is larger than {LARGEST:,} bytes; put details into files beside it")
+    return fronted(data.decode("utf-8-sig", "replace"))
+
+
+def _odd(front: Fronted) -> list[str]:
+    strange = sorted(set(front.fields) - KNOWN)
+    found = [f"{', '.join(strange)}: no such key, it has no effect"] if strange else []
+    unheard = sorted(set(front.fields) & WITHOUT_EFFECT)
+    if unheard:
+        found.append(f"{', '.join(unheard)}: has no effect here")
+    context = front.text("context")
+    if context not in (None, "fork"):
+        found.append(f"context {context!r} is unknown, and has no effect; there is fork")
+    if front.text("agent") and context != "fork":
+        found.append("agent: has no effect without context: fork")
+    return found
+
+
+def _allowed(front: Fronted) -> tuple[str, ...]:
+    """Kept as written: a rule may hold commas and blanks in its brackets."""
+    given = front.fields.get("allowed-tools")
+    if isinstance(given, list):
+        return tuple(str(one).strip() for one in given if str(one).strip())
+    return (str(given),) if given is not None and str(given).strip() else ()
+
+
+def _hint(front: Fronted) -> str:
+    """`[issue] [priority]` is a list for YAML, and meant as it stands."""
+    given = front.fields.get("argument-hint")
+    if isinstance(given, list):
+        return f"[{', '.join(map(str, given))}]"
+    return front.text("argument-hint") or ""
+
+
+def _argument_names(front: Fronted) -> tuple[str, ...]:
+    given = front.fields.get("arguments")
+    words = given if isinstance(given, list) else str(given or "").replace(",", " ").split()
+    return tuple(str(word) for word in words if str(word).isidentifier())
+
+
+def _first_line(body: str) -> str:
+    lines = (line.strip().lstrip("#").strip() for line in body.splitlines())
+    return next((line for line in lines if line), "")

@@ -1,0 +1,134 @@
+"""What a prompt means before it is sent: a command that stands for more, files it speaks of.
+
+`/name words` becomes the instructions of that name; `@path` brings the file along. Only what a
+person has typed is read so: piped data gives no orders.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+
+from attrs import define, evolve, field, frozen
+
+from interlock.agents.models import model_of
+from interlock.calling import Calling, denial_of
+from interlock.errors import UsageError
+from interlock.inbox import Queued
+from interlock.instructing import Instructing
+from interlock.memory.imports import imports
+from interlock.planning import Planning
+from phases.world.messages import Json, Kind, Media, Message, Text, ToolResult
+from phases.world.ports import Ids
+
+_COMMAND = re.compile(r"\s*/(?P<name>[A-Za-z][\w:.-]*)(?:\s+(?P<arguments>.*))?\Z", re.DOTALL)
+_LINES = re.compile(r"(?P<path>.+?)#L?(?P<first>\d+)(?:-L?(?P<last>\d+))?\Z")
+_MOST_FILES = 20  # of one prompt
+
+
+@frozen(kw_only=True)
+class Spoken:
+    """What is sent for a prompt."""
+
+    prompt: str | Queued | tuple[Text | Media, ...]
+    typed: str | None
+    notes: tuple[Message, ...] = ()
+    model: str | None = None  # for this prompt alone; None: the session's
+
+
+@define(kw_only=True)
+class Speech:
+    """One session's."""
+
+    instructing: Instructing
+    calling: Calling
+    planning: Planning
+    ids: Ids
+    families: Mapping[str, str] = field(factory=dict)  # the models of short names
+
+    async def heard(
+        self, prompt: str | Queued, typed: str | None, cwd: Path, model: str = ""
+    ) -> Spoken:
+        """`model` is the session's. Raises UsageError for a command that is none, or cannot be
+        run."""
+        text = prompt if isinstance(prompt, str) else prompt.text
+        said = text if typed is None else typed
+        news = self._news()
+        found = _COMMAND.match(said)
+        if found is not None:
+            # What was piped to it belongs to its arguments.
+            arguments = (_COMMAND.match(text) or found)["arguments"] or ""
+            spoken = await self._command(found["name"], arguments, prompt, said, cwd)
+            asked = spoken.model and model_of(None, spoken.model, model, self.families, None)
+            return evolve(spoken, notes=news, model=asked)
+        notes = await self._mentioned(said, cwd)
+        return Spoken(prompt=prompt, typed=typed, notes=(*news, *notes))
+
+    async def _command(
+        self, name: str, arguments: str, prompt: str | Queued, typed: str, cwd: Path
+    ) -> Spoken:
+        command = self.instructing.find(name)
+        if command is None:
+            raise UsageError(self._unknown(name))
+        expansion = await command.expand(arguments, cwd)
+        line = Text(f"/{command.name} {arguments}".strip() + "\n\n")
+        content = (line, *expansion)
+        told = content if isinstance(prompt, str) else evolve(prompt, content=content)
+        return Spoken(prompt=told, typed=typed, model=command.model)
+
+    def _unknown(self, name: str) -> str:
+        commands = self.instructing.commands()
+        near = get_close_matches(name, commands, n=1)
+        hint = f"did you mean /{near[0]}?" if near else "interlock skills lists what there is"
+        return f"no command /{name}; {hint}"
+
+    def _news(self) -> tuple[Message, ...]:
+        """What has changed in the list of skills since it was told; that plan mode is on."""
+        texts = (self.instructing.news(), self.planning.reminder)
+        return tuple(self._note(text) for text in texts if text)
+
+    async def _mentioned(self, typed: str, cwd: Path) -> tuple[Message, ...]:
+        calls = dict(list(_calls(typed, cwd))[:_MOST_FILES])
+        results = await self.calling.results(list(calls.values()), cwd)
+        return tuple(
+            self._file(written, result) for written, result in zip(calls, results, strict=True)
+        )
+
+    def _file(self, written: str, result: ToolResult) -> Message:
+        denied = denial_of(result)
+        if denied is not None:
+            return self._note(f"The user speaks of @{written}, which was not read: {denied}")
+        shown = [part for part in result.content if isinstance(part, Media)]
+        return self._note(f"The user speaks of @{written}:\n\n{result.text}", *shown)
+
+    def _note(self, words: str, *media: Media) -> Message:
+        text = Text(f"<system-reminder>\n{words}\n</system-reminder>")
+        return Message(id=self.ids.new(), role="user", kind=Kind.NOTE, content=(text, *media))
+
+
+def _calls(typed: str, cwd: Path) -> Iterator[tuple[str, tuple[str, Mapping[str, Json]]]]:
+    """The calls that read what is spoken of; a word that is no file or folder is no such thing."""
+    for written in imports(typed):
+        lines = _LINES.match(written)
+        for path, found in ((written, None), (lines["path"] if lines else "", lines)):
+            try:
+                real = cwd / Path(path).expanduser()
+                if path and real.is_dir():
+                    yield written, ("Glob", {"pattern": "*", "path": str(real)})
+                elif path and real.is_file():
+                    yield written, ("Read", {"file_path": str(real), **_part(found)})
+                else:
+                    continue
+            except (OSError, RuntimeError, ValueError):
+                continue
+            break
+
+
+def _part(found: re.Match[str] | None) -> dict[str, Json]:
+    if found is None:
+        return {}
+    first = max(1, int(found["first"]))
+    last = int(found["last"]) if found["last"] else first
+    return {"offset": first, "limit": max(1, last - first + 1)}
