@@ -7,7 +7,7 @@ made is `assembly`'s affair, what happens in a prompt the table's.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
@@ -34,8 +34,10 @@ from interlock.inbox import (
     Waiting,
 )
 from interlock.interrupt import InterruptSignal
+from interlock.joining import made_ready
 from interlock.journal import CallJournal, Journal, opened_trace
 from interlock.ledger import Ledger
+from interlock.mcp import Servers
 from interlock.model import Mender
 from interlock.options import Options, PermissionMode
 from interlock.output_cap import output_cap_warning
@@ -95,7 +97,8 @@ class Agent:
     _todos: TodoList
     _tool_session: ToolSession
     _transcript: Transcript
-    _fixed_tokens: int
+    servers: Servers  # of MCP
+    _fixed_tokens: Callable[[], int]  # of what stands before the conversation
     _cooldown: CoolDown
     _window: Window
     _hooks: SessionHooks
@@ -197,6 +200,7 @@ class Agent:
         self._warn(show)
         self._transcript.show = self.waiting.show = self._window.autocompact.show = counted
         self._todos.show = self._hooks.show = counted
+        await made_ready(self.servers, counted, self._interrupt, self._options)
         words = text if isinstance(text, str) else text.text
         refused = await self._admission.refusal(words, Who(cwd=self._where))
         if refused is not None:
@@ -280,7 +284,7 @@ class Agent:
         capped = output_cap_warning(self.model, self._settings)
         if capped is not None:
             show(Notice("warning", capped))
-        fixed = fixed_part_warning(self._fixed_tokens, self._limits)
+        fixed = fixed_part_warning(self._fixed_tokens(), self._limits)
         if fixed is not None:
             show(Notice("warning", fixed))
 
@@ -350,7 +354,7 @@ class Agent:
             budget_usd=options.max_budget_usd,
             token_budget=token_budget.asked_for(typed) or options.token_budget,
             output_cap=settings.output_cap,
-            fixed_tokens=self._fixed_tokens,
+            fixed_tokens=self._fixed_tokens(),
             features=settings.features,
             limits=self._limits,
         )

@@ -35,10 +35,12 @@ from interlock.hooks import (
 )
 from interlock.inbox import Mail, PrefetchSource, Waiting
 from interlock.interrupt import InterruptSignal
+from interlock.joining import joined
 from interlock.kept import OpenTodos
 from interlock.ledger import Ledger
 from interlock.model import AnthropicModel, preload
 from interlock.model.prices import facts
+from interlock.offer import Offer
 from interlock.offered import Workshop
 from interlock.options import Options
 from interlock.permissions import Asker, Gate, NobodyAsks
@@ -61,7 +63,7 @@ from interlock.tools import (
 from interlock.tools.bash import Bash
 from interlock.window import Window
 from interlock.world import RandomIds, RealClock
-from phases.world.messages import Json, encoded
+from phases.world.messages import Json
 from phases.world.ports import Clock
 from phases.world.size import BYTES_PER_TOKEN
 from phases.world.updates import Notice
@@ -118,8 +120,12 @@ async def open_agent(
         offered = workshop.tools(tools)
         for tool in offered.values():
             stack.callback(tool.close)
-        front = await _front(options, settings, cwd, offered)
-        adapter = _adapter(options, settings, front, clock)
+        servers = await stack.enter_async_context(
+            joined(options, settings, cwd, offered, person, workshop.mail)
+        )
+        offer = Offer(offered)
+        front = await _front(options, settings, cwd)
+        adapter = _adapter(options, settings, front, offer, clock)
         helpers = {"summary": captioner(settings, clock)} if settings.small_model else {}
         for model_client in (adapter, *helpers.values()):
             stack.push_async_callback(model_client.aclose)
@@ -157,7 +163,8 @@ async def open_agent(
             todos=todos,
             tool_session=ToolSession(root=cwd, spill=paths.tool_results, reads=reads),
             transcript=transcript,
-            fixed_tokens=front.tokens,
+            fixed_tokens=lambda: front.tokens + offer.size,
+            servers=servers,
             cooldown=CoolDown(settings.limits.fallback_cooldown_s, clock),
             window=window,
             prefetches=tuple(prefetches),
@@ -269,26 +276,21 @@ class _Front:
     """What stands before the conversation in every request."""
 
     system: tuple[str, ...]
-    specs: tuple[Mapping[str, Json], ...]  # of the tools
     notes: str | None
     notes_name: str  # for a person
 
     @property
     def tokens(self) -> int:
-        """How large it is, estimated."""
+        """How large it is without the tools, estimated."""
         texts = (*self.system, self.notes or "")
-        size = sum(len(text.encode()) for text in texts) + len(encoded(self.specs))
-        return round(size / BYTES_PER_TOKEN)
+        return round(sum(len(text.encode()) for text in texts) / BYTES_PER_TOKEN)
 
 
-async def _front(
-    options: Options, settings: Settings, cwd: Path, offered: Mapping[str, Tool]
-) -> _Front:
+async def _front(options: Options, settings: Settings, cwd: Path) -> _Front:
     notes = memory.found(cwd, settings.home)
     files = ", ".join(str(note.path) for note in notes)
     return _Front(
         system=system_blocks(options, await environment_block(cwd, now=time.time())),
-        specs=tuple(tool.wire() for tool in offered.values()),
         notes=user_context({PROJECT: memory.told(notes)}),
         notes_name=f"the notes of {files}",
     )
@@ -306,17 +308,19 @@ async def _end(admission: Admission) -> None:
             await session_ended(admission.hooks, admission.end_reason)
 
 
-def _adapter(options: Options, settings: Settings, front: _Front, clock: Clock) -> AnthropicModel:
+def _adapter(
+    options: Options, settings: Settings, front: _Front, offer: Offer, clock: Clock
+) -> AnthropicModel:
     return AnthropicModel(
         base_url=settings.base_url,
         api_key=settings.api_key,
         auth_token=settings.auth_token,
         system=front.system,
-        tools=front.specs,
+        tools=offer.specs,
         limits=settings.limits,
         thinking_budget=settings.max_thinking_tokens or None,
         raw_events=options.include_partial_messages,
-        context_management=_edits(settings, front.specs),
+        context_management=_edits(settings, offer.specs()),
         user_context=front.notes,
         context_name=front.notes_name,
         clock=clock,

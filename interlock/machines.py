@@ -7,6 +7,7 @@ from typing import Any
 
 from fsm import Machine
 from interlock.inbox.lifecycle import QUEUED_MESSAGE
+from interlock.mcp.lifecycle import CONNECTION
 from interlock.table import LOOP
 from interlock.tools.background_lifecycle import BACKGROUND_COMMAND
 from interlock.tools.lifecycle import TOOL_CALL
@@ -16,4 +17,5 @@ MACHINES: Mapping[str, Machine[Any]] = {
     "tool_call": TOOL_CALL,
     "queued_message": QUEUED_MESSAGE,
     "background_command": BACKGROUND_COMMAND,
+    "mcp_connection": CONNECTION,
 }

@@ -9,6 +9,7 @@ from attrs import frozen
 
 from interlock.errors import UsageError
 from interlock.inbox import Mail
+from interlock.mcp.names import PREFIX
 from interlock.options import Options
 from interlock.sandbox import Sandbox
 from interlock.settings import Settings
@@ -59,7 +60,10 @@ class Workshop:
                 plan=self.plan,
                 person=self.person,
             )
-            return chosen(with_own(built, own), self.options.tools)
+            wanted = self.options.tools
+            if wanted is not None:  # those of MCP servers are not known yet
+                wanted = tuple(name for name in wanted if not name.startswith(PREFIX))
+            return chosen(with_own(built, own), wanted)
         except UnknownTool as error:
             raise UsageError(f"{error} (--tools)") from error
         except NameTaken as error:

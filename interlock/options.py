@@ -13,6 +13,7 @@ from interlock.sandbox.policy import Mode, SandboxSettings
 
 if TYPE_CHECKING:  # the other way round it imports these
     from interlock.hooks.hook import Hook
+    from interlock.mcp.settings import McpSettings
 
 
 class PermissionMode(StrEnum):
@@ -75,3 +76,4 @@ class Options:
     hooks: tuple[Hook, ...] = ()  # of settings files (interlock.hooks.parse)
     sandbox_mode: Mode | None = None  # None: as `sandbox` says
     sandbox: SandboxSettings = field(factory=SandboxSettings)
+    mcp: McpSettings | None = None  # servers whose tools are offered too

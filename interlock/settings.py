@@ -103,8 +103,10 @@ def limits_of(environ: Mapping[str, str]) -> Limits:
         if name is None:
             continue
         least = 0 if limit.metadata["zero"] else 1
-        if hints[limit.name] is int:
-            value: int | float | None = read.whole(name, least=least)
+        if limit.metadata["milliseconds"] and name == limit.metadata["env"]:
+            value: int | float | None = read.milliseconds(name, 0.0)
+        elif hints[limit.name] is int:
+            value = read.whole(name, least=least)
         else:
             value = read.number(name, positive=bool(least), share=limit.metadata["share"])
         if value is not None:

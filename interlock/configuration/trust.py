@@ -41,6 +41,7 @@ LIMITS_OF_ANYBODY = frozenset(
         "summary_reserve",
         "keepsake_budget",
         "keepsake_files",
+        "mcp_defer_share",
     }
 )
 # Likewise. Of `snip`, which forgets the user's words too, only the switching off.

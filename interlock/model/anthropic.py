@@ -25,7 +25,7 @@ import orjson
 from interlock.model.answer import Answer, foreseen
 from interlock.model.prices import facts
 from interlock.model.refusals import names_context
-from interlock.model.request import Gate
+from interlock.model.request import Gate, ToolSource
 from phases.world.limits import Limits
 from phases.world.messages import encoded
 from phases.world.ports import Clock, Failed, Ids, ModelEvent, Request
@@ -66,7 +66,7 @@ class AnthropicModel:
         api_key: str | None = None,
         auth_token: str | None = None,
         system: tuple[str, ...] = (),
-        tools: Sequence[Mapping[str, Any]] = (),
+        tools: Sequence[Mapping[str, Any]] | ToolSource = (),
         limits: Limits | None = None,
         thinking_budget: int | None = None,
         headers: Mapping[str, str] | None = None,

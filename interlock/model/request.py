@@ -10,7 +10,7 @@ the work grows with what is new, not with the history.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -33,6 +33,11 @@ _MARK = b',"cache_control":{"type":"ephemeral"}'
 _MARKED_TURNS = 2  # the newest user turn, and the one before: its mark was written last time
 _LEAST_BUDGET = 1024  # tokens; the API refuses less
 CONTEXT_ID = "00000000-0000-4000-8000-0000c047e871"  # of the user context: in no transcript
+
+
+# The tools on offer for the next request. The very same sequence as before says that nothing has
+# changed; what is new stands at the end, so that what is cached stays its beginning.
+ToolSource = Callable[[], Sequence[Mapping[str, Any]]]
 
 
 class HistoryError(Exception):
@@ -92,12 +97,14 @@ class Gate:
         self,
         *,
         system: Sequence[str] = (),
-        tools: Sequence[Mapping[str, Any]] = (),
+        tools: Sequence[Mapping[str, Any]] | ToolSource = (),
         thinking_budget: int | None = None,
         user_context: str | None = None,
         context_name: str = "the user context",
     ) -> None:
-        """`user_context` is the first thing the user says in every request, and never changes.
+        """`tools` that may change are asked for with each request: see `ToolSource`.
+
+        `user_context` is the first thing the user says in every request, and never changes.
 
         `context_name` says in words what it is, for a person to whom it matters if it is refused.
         """
@@ -107,7 +114,10 @@ class Gate:
         if user_context is not None and user_context.strip():
             words = (Text(user_context),)
             self._context = (Message(id=CONTEXT_ID, role="user", kind=Kind.NOTE, content=words),)
-        self._fixed = _fixed(system, tools)
+        self._system = tuple(system)
+        self._tools: ToolSource = tools if callable(tools) else _never_changing(tools)
+        self._offered: Sequence[Mapping[str, Any]] | None = None
+        self._fixed = b""
         self._built: dict[str, _Built] = {}
         # A call that a compaction took out of the requests still stands in the transcript.
         self._ever: set[str] = set()
@@ -161,6 +171,9 @@ class Gate:
         counting: bool,
         adaptive: bool,
     ) -> bytes:
+        offered = self._tools()
+        if offered is not self._offered:
+            self._offered, self._fixed = offered, _fixed(self._system, offered)
         cap, thinking = min(request.max_tokens, most_output or request.max_tokens), b""
         if adaptive:
             thinking = b',"thinking":{"type":"adaptive"}'
@@ -186,8 +199,12 @@ class Gate:
         return b"".join((head, *parts, b"]}"))
 
 
+def _never_changing(tools: Sequence[Mapping[str, Any]]) -> ToolSource:
+    return lambda: tools
+
+
 def _fixed(system: Sequence[str], tools: Sequence[Mapping[str, Any]]) -> bytes:
-    """System prompt and tools: the same bytes in each request, with one mark at their end."""
+    """System prompt and tools: the same bytes while they stay, with one mark at their end."""
     texts = [encoded(Text(text).wire()) for text in system if text.strip()]
     offered = [encoded(dict(tool)) for tool in tools]
     # Tools stand before the system prompt in the cached prefix, so its mark covers them.
