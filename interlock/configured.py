@@ -18,6 +18,8 @@ from interlock.home import home_of
 from interlock.hooks import Hook, idle
 from interlock.hooks import parse as parse_hooks
 from interlock.key_helper import key_from
+from interlock.mcp.settings import McpSettings
+from interlock.mcp_files import Allowed, servers
 from interlock.options import GivenRule, Options
 from interlock.permissions import BadRule, Rule, Rules
 from interlock.sandbox import BadSandbox, SandboxSettings, ignored, tightening
@@ -80,6 +82,7 @@ def configured(
             },
             hooks=(*hooks, *options.hooks),
             sandbox=sandbox,
+            mcp=_mcp(found, flags, cwd, settings.home),
         ),
         settings=settings,
         configuration=found,
@@ -135,6 +138,22 @@ def _sandbox(found: Configuration, problems: list[str]) -> tuple[SandboxSettings
         except BadSandbox as error:
             problems.append(f"{part.at(*error.place).place}: {error}")
     return settings, tuple(unheard)
+
+
+def _mcp(found: Configuration, flags: Flags, cwd: Path, home: Path) -> McpSettings:
+    return servers(
+        cwd,
+        home,
+        environ=found.environ,
+        given=flags.mcp_config,
+        strict=flags.strict_mcp,
+        sources=flags.sources,
+        allowed=Allowed(
+            all=found.mcp_all,
+            named=frozenset(found.mcp_named),
+            never=frozenset(found.mcp_never),
+        ),
+    )
 
 
 def _strange(found: Configuration) -> Iterator[str]:

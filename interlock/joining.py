@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from attrs import evolve
 
 from interlock.errors import UsageError
-from interlock.inbox import Mail
-from interlock.mcp import Host, McpSettings, Patience, Servers
+from interlock.inbox import Mail, Waiting
+from interlock.mcp import Host, McpSettings, Patience, Servers, Status
+from interlock.mcp.consent import consent
 from interlock.mcp.names import server_of
 from interlock.options import Options
 from interlock.settings import Settings
 from interlock.tools import Person, Tool
+from interlock.world import RandomIds
 from phases.world.ports import Interrupt
 from phases.world.updates import Show
 
@@ -65,5 +68,32 @@ async def joined(
     host = Host(
         roots=(cwd, *options.directories), person=person, tell=servers.tell, moved=servers.moved
     )
-    async with servers.running(host):
+    async with servers.running(host, partial(_asked, given, person)):
         yield servers
+
+
+async def _asked(given: McpSettings, person: Person | None, servers: Servers) -> None:
+    """Ask, beside the session, about servers that a project brings; start those that get a yes."""
+    for one in given.unstarted:
+        definition = one.definition
+        yes = None
+        if definition is not None and person is not None and given.project is not None:
+            yes = await consent(definition, person)
+        if yes is not None and definition is not None and given.approvals is not None:
+            assert given.project is not None
+            try:
+                given.approvals.remember(given.project, definition, yes)
+            except OSError as error:
+                servers.tell("warning", f"the answer is not remembered: {error}")
+        if yes and definition is not None:
+            servers.add(evolve(definition, cwd=definition.cwd or given.project))
+        elif yes is None:
+            servers.tell("warning", f"the MCP server {one.name} is not started: {one.problem}")
+
+
+async def told_of(options: Options, settings: Settings) -> list[Status]:
+    """Start the servers of these options for a look, and end them again."""
+    cwd, waiting = options.cwd.resolve(), Mail(Waiting(RandomIds()))
+    async with joined(options, settings, cwd, {}, None, waiting) as servers:
+        await servers.settled()
+        return servers.status()

@@ -31,6 +31,7 @@ commands:
   diagram [MACHINE]        draw the machine (--format mermaid|table, --check)
   check                    prove the laws of the loop, print its bounds
   permissions explain CALL whether a call like 'Bash(git push)' would run, and why
+  mcp COMMAND              MCP servers: list, get, add, remove; serve offers our own tools
   config show [--origin]   every setting in force, where it comes from, and why
   config check             whether all settings files can be used
   demo                     a whole session against a scripted model, without a key
@@ -93,6 +94,8 @@ def run_parser() -> Parser:
         metavar="S,S",
         help="settings files to read: user,project,local (default: all of them)",
     )
+    add("--mcp-config", nargs="+", action="extend", metavar="FILE|JSON", help="MCP servers too")
+    add("--strict-mcp-config", action="store_true", help="no MCP servers but those")
     add("--add-dir", nargs="+", action="extend", metavar="DIR", help="work in these folders too")
     add("--sandbox", choices=SANDBOX, help="keep commands in the working folder; default: off")
     add("--cwd", metavar="DIR", help="the working folder; default: where it is started")

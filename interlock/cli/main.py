@@ -77,6 +77,10 @@ def _dispatch(arguments: list[str], opener: Opener | None) -> int:
         from interlock.cli import permissions
 
         return permissions.run(arguments[1:])
+    if command == "mcp":
+        from interlock.cli import mcp
+
+        return mcp.run(arguments[1:])
     if command == "demo":
         from interlock.demo import run as demo
 

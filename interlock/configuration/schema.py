@@ -148,6 +148,28 @@ KEYS = (
         meaning="prints the API key; run once, where the environment holds none",
     ),
     Key(
+        name="enableAllProjectMcpServers",
+        shape=shapes.switch,
+        holds="true or false",
+        repository="no",
+        meaning="start every MCP server of a project's `.mcp.json` without asking",
+    ),
+    Key(
+        name="enabledMcpjsonServers",
+        shape=shapes.texts,
+        holds="list of names",
+        adds_up=True,
+        repository="no",
+        meaning="servers of `.mcp.json` files that are started without asking",
+    ),
+    Key(
+        name="disabledMcpjsonServers",
+        shape=shapes.texts,
+        holds="list of names",
+        adds_up=True,
+        meaning="MCP servers that are never started",
+    ),
+    Key(
         name="interlock.limits",
         shape=shapes.limits,
         holds="object of numbers",

@@ -79,6 +79,8 @@ def _from_repository(found: Found, user: Path) -> str | None:
             return f"{found.key}.{found.name} is not taken from files of a project"
         case "interlock.features" if not _harmless(found.name, found.value):
             return f"{found.key}.{found.name} is not taken from files of a project"
+        case "enableAllProjectMcpServers" | "enabledMcpjsonServers":
+            return f"{found.key} is not taken from files of a project: it would trust itself"
         case "apiKeyHelper":
             return "apiKeyHelper is not run from files of a project"
         case "permissions.defaultMode" if found.value is PermissionMode.BYPASS_PERMISSIONS:

@@ -8,8 +8,17 @@ from __future__ import annotations
 
 import atexit
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Iterable,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager
+from typing import Any
 
 import anyio
 from attrs import define, field
@@ -27,6 +36,9 @@ from interlock.tools.watchdog import Watchdog
 from phases.world.updates import Notice, Show
 
 _INSTRUCTIONS = 2_000  # characters of what a server says of itself
+
+
+Beside = Callable[["Servers"], Coroutine[Any, Any, None]]
 
 
 class UnknownServer(ValueError):
@@ -56,14 +68,17 @@ class Servers:
     # --- their lives -------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def running(self, host: Host) -> AsyncIterator[Servers]:
-        """Start them all; leaving the block ends them and all that they started."""
+    async def running(self, host: Host, beside: Beside) -> AsyncIterator[Servers]:
+        """Start them all; leaving the block ends them and all that they started.
+
+        `beside` runs meanwhile, and may add some.
+        """
         self.host = host
         watchdog = Watchdog(f"{self._mark}.")
         async with anyio.create_task_group() as self._tasks:
-            if self.definitions:
-                watchdog.start()
-                atexit.register(watchdog.stop)
+            watchdog.start()
+            atexit.register(watchdog.stop)
+            self._tasks.start_soon(beside, self)
             for definition in self.definitions:
                 self._start(definition)
             raised: Exception | None = None
@@ -116,6 +131,10 @@ class Servers:
         ]
         self._tell_all()
         return missing
+
+    async def settled(self) -> None:
+        """Wait until each is there, or will not be."""
+        await _all_settled(self.by_name.values())
 
     # --- what is told ------------------------------------------------------------------------
 

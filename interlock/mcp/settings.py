@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from attrs import field, frozen
 
 from interlock.mcp.definitions import Definition, Scope, Transport
+from interlock.mcp.trust import Approvals
 
 
 @frozen(kw_only=True)
@@ -28,6 +30,8 @@ class McpSettings:
     definitions: tuple[Definition, ...] = ()
     unstarted: tuple[Unstarted, ...] = ()
     environ: Mapping[str, str] | None = field(default=None, repr=False)  # None: this process's own
+    approvals: Approvals | None = None  # where answers are remembered; None: nobody is asked
+    project: Path | None = None  # that they are about
 
     def __bool__(self) -> bool:
         return bool(self.definitions or self.unstarted)
