@@ -9,12 +9,13 @@ import importlib
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 
 from interlock import __version__
 from interlock.mcp.definitions import BadDefinition, Definition, Transport
+from interlock.mcp.sieve import Sieve
 from interlock.mcp.stdio import Heard, Process, connected
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ async def load() -> None:
 async def opened(
     definition: Definition,
     process: Process,
+    sieve: Sieve,
     *,
     environ: Mapping[str, str],
     mark: str,
@@ -61,8 +63,11 @@ async def opened(
     from mcp_types import Implementation
 
     async with AsyncExitStack() as stack:
+        server = await _server(definition, process, stack, environ, mark, heard)
+        if definition.transport is not Transport.IN_PROCESS:
+            server = sieve.through(server)
         client = Client(
-            cast(Any, await _server(definition, process, stack, environ, mark, heard)),
+            server,
             mode="legacy" if definition.legacy else "auto",
             client_info=Implementation(name="interlock", version=__version__),
             elicitation_callback=elicit,
@@ -81,7 +86,7 @@ async def _server(
     environ: Mapping[str, str],
     mark: str,
     heard: Heard,
-) -> object:
+) -> Any:
     match definition.transport:
         case Transport.STDIO:
             return connected(definition, process, environ=environ, mark=mark, heard=heard)

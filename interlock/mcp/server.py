@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import anyio
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from fsm import decide
 from interlock.mcp.definitions import Definition
@@ -31,6 +31,7 @@ from interlock.mcp.lifecycle import (
 )
 from interlock.mcp.opening import opened
 from interlock.mcp.remote import Stock, stock_of
+from interlock.mcp.sieve import Sieve
 from interlock.mcp.stdio import Process
 from interlock.mcp.words import ServerGone, reason, refused
 from interlock.quiet import Quiet
@@ -82,6 +83,7 @@ class Server:
     _moved: anyio.Event = field(factory=anyio.Event)
     _stale: anyio.Event = field(factory=anyio.Event)
     _starts: int = 0
+    _sieve: Sieve = field(factory=Sieve)
 
     def __attrs_post_init__(self) -> None:
         self._known = Known(0, self.patience.restarts)
@@ -170,6 +172,7 @@ class Server:
         return opened(
             self.definition,
             process,
+            self._sieve,
             environ=self.environ,
             mark=f"{self.mark}.{self._starts}",
             heard=self._heard,
@@ -180,11 +183,15 @@ class Server:
         )
 
     async def _greet(self, client: Client) -> None:
-        self.stock = await stock_of(client, self.name)
+        self.stock = await self._listed(client)
         self.version, self.instructions = client.protocol_version, client.instructions or ""
         named = client.server_info
         self.info = f"{named.name} {named.version}" if named is not None else ""
         self._client = client
+
+    async def _listed(self, client: Client) -> Stock:
+        stock = await stock_of(client, self.name)
+        return evolve(stock, dropped=(*self._sieve.taken(), *stock.dropped))
 
     async def _stay(self, client: Client, process: Process) -> None:
         async with anyio.create_task_group() as tasks:
@@ -226,7 +233,7 @@ class Server:
             await self._stale.wait()
             self._stale = anyio.Event()
             try:
-                self.stock = await stock_of(client, self.name)
+                self.stock = await self._listed(client)
             except Exception as error:
                 if not self._process.closed.is_set():
                     text = f"the MCP server {self.name} could not list anew: {reason(error)}"
