@@ -40,7 +40,7 @@ from interlock.kept import OpenTodos
 from interlock.ledger import Ledger
 from interlock.model import AnthropicModel, preload
 from interlock.model.prices import facts
-from interlock.offer import Offer
+from interlock.offer import Offer, offer_of
 from interlock.offered import Workshop
 from interlock.options import Options
 from interlock.permissions import Asker, Gate, NobodyAsks
@@ -123,7 +123,7 @@ async def open_agent(
         servers = await stack.enter_async_context(
             joined(options, settings, cwd, offered, person, workshop.mail)
         )
-        offer = Offer(offered)
+        offer = offer_of(settings, offered, start.state.loaded)
         front = await _front(options, settings, cwd)
         adapter = _adapter(options, settings, front, offer, clock)
         helpers = {"summary": captioner(settings, clock)} if settings.small_model else {}
@@ -133,6 +133,7 @@ async def open_agent(
         stack.push_async_callback(_end, guards.admission)
         ledger, reads = Ledger(adapter, helpers=helpers), FileReads()
         keeping = _keeping(start, gate, todos, ledger, reads, offered)
+        keeping.loaded = offer.loaded
         problem = keeping.take_up(start.state)
         todos.recall(start.messages)
         window = Window.of(

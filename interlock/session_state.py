@@ -9,7 +9,7 @@ only its owner can read it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -46,6 +46,7 @@ class SessionState:
     reads: Mapping[str, str] = field(factory=dict)
     tracking: AutoCompactTracking = NEVER_COMPACTED
     spent: Mapping[str, Account] = field(factory=dict)
+    loaded: tuple[str, ...] = ()  # tools that were found by ToolSearch
     readable: tuple[str, ...] = ()  # folders with results of the sessions it branched from
 
 
@@ -82,6 +83,7 @@ class Keeping:
     ledger: Ledger
     reads: FileReads
     shell: Bash | None
+    loaded: Sequence[str] = ()  # grows
     readable: tuple[str, ...] = ()
     _kept: tuple[object, ...] = ()
     _at: float = 0.0
@@ -121,7 +123,7 @@ class Keeping:
         """Write it down, if there is something new. Never raises: the run goes on without."""
         shell = self.shell.state if self.shell is not None else None
         given = (len(self.gate.changes), len(self.gate.grants))
-        kept = (model, tracking, self.gate.mode, given, shell, self.todos.todos)
+        kept = (model, tracking, self.gate.mode, given, shell, self.todos.todos, len(self.loaded))
         soon = monotonic() - self._at < _AT_MOST_EVERY_S
         if (kept == self._kept and soon and not at_once) or not self.transcript.exists():
             return
@@ -134,6 +136,7 @@ class Keeping:
             reads=self.reads.as_data(),
             tracking=tracking,
             spent=self.ledger.accounts,
+            loaded=tuple(self.loaded),
             readable=self.readable,
         )
         try:

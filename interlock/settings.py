@@ -43,6 +43,7 @@ class Settings:
     bash_default_timeout_s: float = 120.0
     bash_max_timeout_s: float = 600.0
     web_allow: frozenset[str] = frozenset()  # hosts that WebFetch may reach beside public ones
+    tool_references: bool = False  # whether the API loads tools that a result refers to
     entrypoint: str = "cli"
     record: bool = False  # each run, so that it can be run again to the byte
     debug: bool = False
@@ -70,10 +71,20 @@ class Settings:
             # A default above the maximum raises it: who asks for the one means the other too.
             bash_max_timeout_s=max(default_s, read.milliseconds("BASH_MAX_TIMEOUT_MS", 600.0)),
             web_allow=read.hosts("INTERLOCK_WEB_ALLOW"),
+            tool_references=_knows_references(read),
             entrypoint=read.text("CLAUDE_CODE_ENTRYPOINT") or "cli",
             record=read.switch("INTERLOCK_RECORD") or False,
             debug=environ.get("INTERLOCK_DEBUG", "").lower() not in _OFF,
         )
+
+
+def _knows_references(read: _Reader) -> bool:
+    """Anthropic's own API does; of any other, only its user knows."""
+    said = read.switch("INTERLOCK_TOOL_REFERENCES")
+    if said is not None:
+        return said
+    host = urlsplit(read.url("ANTHROPIC_BASE_URL") or "https://api.anthropic.com").hostname or ""
+    return host == "anthropic.com" or host.endswith(".anthropic.com")
 
 
 def _small_model(read: _Reader) -> str | None:

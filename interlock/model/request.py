@@ -37,7 +37,8 @@ CONTEXT_ID = "00000000-0000-4000-8000-0000c047e871"  # of the user context: in n
 
 # The tools on offer for the next request. The very same sequence as before says that nothing has
 # changed; what is new stands at the end, so that what is cached stays its beginning.
-ToolSource = Callable[[], Sequence[Mapping[str, Any]]]
+# Told which tools the results in the request refer to.
+ToolSource = Callable[[frozenset[str]], Sequence[Mapping[str, Any]]]
 
 
 class HistoryError(Exception):
@@ -76,6 +77,7 @@ class _Turn:
     calls: tuple[str, ...]
     # Of the tool trajectory it belongs to: whether it holds thinking; None outside of one.
     thought: bool | None
+    loads: tuple[str, ...]  # tools that its results refer to
 
 
 @define
@@ -171,7 +173,8 @@ class Gate:
         counting: bool,
         adaptive: bool,
     ) -> bytes:
-        offered = self._tools()
+        referred = frozenset(name for turn in built.turns for name in turn.loads)
+        offered = self._tools(referred)
         if offered is not self._offered:
             self._offered, self._fixed = offered, _fixed(self._system, offered)
         cap, thinking = min(request.max_tokens, most_output or request.max_tokens), b""
@@ -200,7 +203,11 @@ class Gate:
 
 
 def _never_changing(tools: Sequence[Mapping[str, Any]]) -> ToolSource:
-    return lambda: tools
+    return lambda referred: tools
+
+
+def _late(tool: Mapping[str, Any]) -> bool:
+    return bool(tool.get("defer_loading"))
 
 
 def _fixed(system: Sequence[str], tools: Sequence[Mapping[str, Any]]) -> bytes:
@@ -208,9 +215,11 @@ def _fixed(system: Sequence[str], tools: Sequence[Mapping[str, Any]]) -> bytes:
     texts = [encoded(Text(text).wire()) for text in system if text.strip()]
     offered = [encoded(dict(tool)) for tool in tools]
     # Tools stand before the system prompt in the cached prefix, so its mark covers them.
+    # What is deferred is in no prefix and takes no mark; it may stand anywhere among the others.
     marked = texts or offered
-    if marked:
-        marked[-1] = marked[-1][:-1] + _MARK + b"}"
+    at = next((n for n in range(-1, -len(marked) - 1, -1) if texts or not _late(tools[n])), None)
+    if at is not None:
+        marked[at] = marked[at][:-1] + _MARK + b"}"
     fixed = b""
     if texts:
         fixed += b',"system":[%b]' % b",".join(texts)
@@ -289,10 +298,21 @@ def _add(built: _Built, start: int, end: int, members: tuple[Message, ...]) -> N
             members=members,
             calls=calls,
             thought=thought,
+            loads=_loads(members),
         )
     )
     built.tool_ids.update(calls)
     built.ever.update(calls)
+
+
+def _loads(members: tuple[Message, ...]) -> tuple[str, ...]:
+    return tuple(
+        name
+        for message in members
+        for block in message.content
+        if isinstance(block, ToolResult) and not block.is_error
+        for name in block.loads
+    )
 
 
 def _new_calls(members: tuple[Message, ...], known: set[str]) -> tuple[str, ...]:
