@@ -255,6 +255,7 @@ class Server:
         try:
             listening = client.listen(tools_list_changed=tools, prompts_list_changed=prompts)
             async with listening as events:
+                self.changed()  # what changed between the listing and now was told to nobody
                 async for _ in events:
                     self.changed()
         except Exception as error:  # a stream for news only: calls go on without it
