@@ -19,6 +19,7 @@ _INSTALL_S = 120
 _NPM = ("everything", "filesystem", "memory")
 NPM_VERSION = "2026.8.31"
 SQLITE_VERSION = "2025.4.25"
+CONFORMANCE_VERSION = "0.1.16"
 
 
 def cache() -> Path:
@@ -62,6 +63,19 @@ def npm_server(name: str) -> list[str]:
     folder = _kept(f"npm-{NPM_VERSION}", install)
     main = folder / "node_modules" / "@modelcontextprotocol" / f"server-{name}" / "dist/index.js"
     return [node, str(main)]
+
+
+def conformance_suite(npm: str | None) -> Path:
+    """The program of the conformance suite."""
+    if npm is None:
+        pytest.skip("npm is not here")
+
+    def install(folder: Path) -> None:
+        package = f"@modelcontextprotocol/conformance@{CONFORMANCE_VERSION}"
+        _run([npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), package])
+
+    folder = _kept(f"conformance-{CONFORMANCE_VERSION}", install)
+    return folder / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
 
 
 def _kept(name: str, install: Callable[[Path], None]) -> Path:

@@ -9,6 +9,7 @@ import pytest
 from interlock.mcp.search import Entry, found_by
 from interlock.options import Resume
 from interlock.scripted import ScriptedServer, SentRequest
+from interlock.scripted.validate import problems
 from tests.agent.support import Room, blocks, results, tell
 from tests.mcp.support import calls, fake, tools_of, with_servers
 
@@ -155,3 +156,35 @@ def test_a_search_ranks_names_before_descriptions() -> None:
     assert found_by("git +issue", entries, 5) == ["mcp__hub__issue"]
     assert found_by("select:mcp__TIME__now, nope", entries, 5) == ["mcp__time__now"]
     assert found_by("nothing", entries, 5) == []
+
+
+ASK = {"model": "claude-sonnet-4-5", "max_tokens": 10}
+SCHEMA = {"type": "object", "properties": {}}
+
+
+def refusals(tools: list[dict[str, Any]], content: list[dict[str, Any]]) -> tuple[str, ...]:
+    """What the strict server says of a request in which a result holds `content`."""
+    result = {"type": "tool_result", "tool_use_id": "a", "content": content}
+    messages = [
+        {"role": "user", "content": "x"},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "a", "name": "S", "input": {}}],
+        },
+        {"role": "user", "content": [result]},
+    ]
+    return problems({**ASK, "tools": tools, "messages": messages})
+
+
+def test_the_scripted_server_knows_what_is_legal_with_references() -> None:
+    search = {"name": "S", "input_schema": SCHEMA}
+    late = {"name": "T", "input_schema": SCHEMA, "defer_loading": True}
+    marked = {**late, "cache_control": {"type": "ephemeral"}}
+    to_t = {"type": "tool_reference", "tool_name": "T"}
+    words = {"type": "text", "text": "x"}
+
+    assert refusals([search, late], [to_t]) == ()
+    assert "at least one" in refusals([late], [to_t])[0].lower()
+    assert "not found" in refusals([search], [to_t])[0]
+    assert "cache_control" in refusals([search, marked], [to_t])[0]
+    assert "beside" in refusals([search, late], [to_t, words])[0]
