@@ -140,8 +140,8 @@ def _sandbox(found: Configuration, problems: list[str]) -> tuple[SandboxSettings
     return settings, tuple(unheard)
 
 
-def _mcp(found: Configuration, flags: Flags, cwd: Path, home: Path) -> McpSettings:
-    return servers(
+def _mcp(found: Configuration, flags: Flags, cwd: Path, home: Path) -> McpSettings | None:
+    known = servers(
         cwd,
         home,
         environ=found.environ,
@@ -154,6 +154,7 @@ def _mcp(found: Configuration, flags: Flags, cwd: Path, home: Path) -> McpSettin
             never=frozenset(found.mcp_never),
         ),
     )
+    return known or None
 
 
 def _strange(found: Configuration) -> Iterator[str]:

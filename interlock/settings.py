@@ -43,7 +43,7 @@ class Settings:
     bash_default_timeout_s: float = 120.0
     bash_max_timeout_s: float = 600.0
     web_allow: frozenset[str] = frozenset()  # hosts that WebFetch may reach beside public ones
-    tool_references: bool = False  # whether the API loads tools that a result refers to
+    tool_references: bool = True  # whether the API loads tools that a result refers to
     entrypoint: str = "cli"
     record: bool = False  # each run, so that it can be run again to the byte
     debug: bool = False
