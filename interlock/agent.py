@@ -25,7 +25,9 @@ from interlock.errors import UsageError
 from interlock.home import SessionPaths
 from interlock.hooks import Who, notified
 from interlock.inbox import PrefetchSource, Priority, Queued, Waiting
+from interlock.joining import made_ready
 from interlock.knowledge import Knowledge
+from interlock.mcp import Servers
 from interlock.options import PermissionMode
 from interlock.output_cap import output_cap_warning
 from interlock.permissions import Gate, UpdateKind
@@ -63,6 +65,7 @@ class Agent:
     _shared: Shared
     _worker: Worker  # the main agent
     _gate: Gate
+    servers: Servers  # of MCP
     _admission: Admission
     _speech: Speech
     _keeping: Keeping
@@ -180,6 +183,7 @@ class Agent:
         self._warn(show)
         worker.transcript.show = shared.waiting.show = shared.hooks.show = counted
         self._keeping.show = counted
+        await made_ready(self.servers, counted, worker.interrupt, shared.options)
         words = text if isinstance(text, str) else text.text
         refused = await self._admission.refusal(words, Who(cwd=self._where))
         if refused is not None:

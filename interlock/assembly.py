@@ -38,10 +38,12 @@ from interlock.hooks import (
 from interlock.inbox import Mail, PrefetchSource, Waiting
 from interlock.insisting import insist_on_prices, insist_on_what_it_needs
 from interlock.interrupt import InterruptSignal
+from interlock.joining import ServerPrompts, joined
 from interlock.kept import OpenTodos
 from interlock.knowledge import Knowledge
 from interlock.ledger import Ledger
 from interlock.model import preload
+from interlock.offer import offer_of
 from interlock.offered import Workshop
 from interlock.options import Options
 from interlock.permissions import Asker, Gate, NobodyAsks
@@ -128,8 +130,17 @@ async def open_agent(
         offered = workshop.tools(tools)
         for tool in offered.values():
             stack.callback(tool.close)
-        front = await front_of(options, cwd, offered, knowledge)
-        adapter = adapter_of(options, settings, front, clock)
+        servers = await stack.enter_async_context(
+            joined(options, settings, cwd, offered, person, workshop.mail)
+        )
+        knowledge.instructing.sources.append(
+            ServerPrompts(
+                servers=servers, root=cwd, limits=settings.limits, spill=paths.tool_results
+            )
+        )
+        offer = offer_of(settings, offered, start.state.loaded)
+        front = await front_of(options, cwd, offer, knowledge)
+        adapter = adapter_of(options, settings, front, offer, clock)
         helpers = small_models(settings, clock)
         for model_client in (adapter, *helpers.values()):
             stack.push_async_callback(model_client.aclose)
@@ -146,6 +157,7 @@ async def open_agent(
             paid=SpendingFile(paths.costs).add,
         )
         keeping = _keeping(start, gate, todos, reads, offered)
+        keeping.loaded = offer.loaded
         problem = keeping.take_up(start.state)
         todos.recall(start.messages)
         knowledge.recall(start.messages)
@@ -186,6 +198,7 @@ async def open_agent(
             todos=todos,
             interrupt=guards.interrupt,
             front=front,
+            offer=offer,
             knowledge=knowledge,
         )
         knowledge.takes_calls(worker.calling)
@@ -199,6 +212,7 @@ async def open_agent(
             worker=worker,
             gate=gate,
             admission=guards.admission,
+            servers=servers,
             speech=knowledge.speech(plan, settings.families),
             keeping=keeping,
             checkpoints=checkpoints,

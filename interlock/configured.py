@@ -26,6 +26,8 @@ from interlock.home import home_of
 from interlock.hooks import Hook, idle
 from interlock.hooks import parse as parse_hooks
 from interlock.key_helper import key_from
+from interlock.mcp.settings import McpSettings
+from interlock.mcp_files import Allowed, servers
 from interlock.options import GivenRule, Options
 from interlock.permissions import BadRule, Rule, Rules
 from interlock.permissions.paths import expanded_home
@@ -101,6 +103,7 @@ def configured(
             memory_folder=_memory_folder(found),
             lent_tools=not found.managed_rules_only,
             skill_shell=found.skill_shell_off is None or not found.skill_shell_off.value,
+            mcp=_mcp(found, flags, cwd, settings.home),
         ),
         settings=settings,
         configuration=found,
@@ -169,6 +172,23 @@ def _sandbox(found: Configuration, problems: list[str]) -> tuple[SandboxSettings
         except BadSandbox as error:
             problems.append(f"{part.at(*error.place).place}: {error}")
     return settings, tuple(unheard)
+
+
+def _mcp(found: Configuration, flags: Flags, cwd: Path, home: Path) -> McpSettings | None:
+    known = servers(
+        cwd,
+        home,
+        environ=found.environ,
+        given=flags.mcp_config,
+        strict=flags.strict_mcp,
+        sources=flags.sources,
+        allowed=Allowed(
+            all=found.mcp_all,
+            named=frozenset(found.mcp_named),
+            never=frozenset(found.mcp_never),
+        ),
+    )
+    return known or None
 
 
 def _strange(found: Configuration) -> Iterator[str]:

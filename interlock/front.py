@@ -7,7 +7,7 @@ of an agent, so that they are read from the cache.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from attrs import frozen
@@ -15,11 +15,11 @@ from attrs import frozen
 from interlock.context.microcompact import context_edits
 from interlock.knowledge import Knowledge
 from interlock.model import AnthropicModel
+from interlock.offer import Offer
 from interlock.options import Options
 from interlock.prompt import environment_block, system_blocks, system_parts
 from interlock.settings import Settings
-from interlock.tools import Tool
-from phases.world.messages import Json, encoded
+from phases.world.messages import Json
 from phases.world.ports import Clock
 from phases.world.size import BYTES_PER_TOKEN
 
@@ -29,30 +29,25 @@ class Front:
     """What stands before the conversation in every request."""
 
     system: tuple[str, ...]
-    specs: tuple[Mapping[str, Json], ...]  # of the tools
     notes: str | None
     notes_name: str  # for a person
     environment: str  # what the system prompt says of the place of work
 
     @property
     def tokens(self) -> int:
-        """How large it is, estimated."""
+        """How large it is without the tools, estimated."""
         texts = (*self.system, self.notes or "")
-        size = sum(len(text.encode()) for text in texts) + len(encoded(self.specs))
-        return round(size / BYTES_PER_TOKEN)
+        return round(sum(len(text.encode()) for text in texts) / BYTES_PER_TOKEN)
 
 
-async def front_of(
-    options: Options, cwd: Path, offered: Mapping[str, Tool], knowledge: Knowledge
-) -> Front:
+async def front_of(options: Options, cwd: Path, offer: Offer, knowledge: Knowledge) -> Front:
     """The main agent's."""
     environment = await environment_for(cwd)
+    specs, offered = offer.specs(), offer.tools
     memory = knowledge.in_system(offered)
-    specs = tuple(tool.wire() for tool in offered.values())
     knowledge.weigh(system_parts(options, environment, memory), offered, specs)
     return Front(
         system=system_blocks(options, environment, memory=memory),
-        specs=specs,
         notes=knowledge.in_front(offered),
         notes_name=knowledge.in_front_of,
         environment=environment,
@@ -64,26 +59,26 @@ async def environment_for(cwd: Path) -> str:
     return await environment_block(cwd, now=time.time())
 
 
-def adapter_of(options: Options, settings: Settings, front: Front, clock: Clock) -> AnthropicModel:
+def adapter_of(
+    options: Options, settings: Settings, front: Front, offer: Offer, clock: Clock
+) -> AnthropicModel:
     return AnthropicModel(
         base_url=settings.base_url,
         api_key=settings.api_key,
         auth_token=settings.auth_token,
         system=front.system,
-        tools=front.specs,
+        tools=offer.specs,
         limits=settings.limits,
         thinking_budget=settings.max_thinking_tokens or None,
         raw_events=options.include_partial_messages,
-        context_management=edits_of(settings, front.specs),
+        context_management=edits_of(settings, offer.specs()),
         user_context=front.notes,
         context_name=front.notes_name,
         clock=clock,
     )
 
 
-def edits_of(
-    settings: Settings, specs: tuple[Mapping[str, Json], ...]
-) -> Mapping[str, Json] | None:
+def edits_of(settings: Settings, specs: Sequence[Mapping[str, Json]]) -> Mapping[str, Json] | None:
     if not settings.features.context_editing:
         return None
     return context_edits(settings.limits, [spec["name"] for spec in specs])

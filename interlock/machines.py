@@ -8,6 +8,7 @@ from typing import Any
 from fsm import Machine
 from interlock.agents.lifecycle import BACKGROUND_AGENT
 from interlock.inbox.lifecycle import QUEUED_MESSAGE
+from interlock.mcp.lifecycle import CONNECTION
 from interlock.table import LOOP
 from interlock.tools.background_lifecycle import BACKGROUND_COMMAND
 from interlock.tools.lifecycle import TOOL_CALL
@@ -18,4 +19,5 @@ MACHINES: Mapping[str, Machine[Any]] = {
     "queued_message": QUEUED_MESSAGE,
     "background_command": BACKGROUND_COMMAND,
     "background_agent": BACKGROUND_AGENT,
+    "mcp_connection": CONNECTION,
 }

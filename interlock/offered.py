@@ -12,6 +12,7 @@ from interlock.agents.crew import Crew
 from interlock.agents.tools import tools_of
 from interlock.errors import UsageError
 from interlock.inbox import Mail
+from interlock.mcp.names import PREFIX
 from interlock.options import Options
 from interlock.sandbox import Sandbox
 from interlock.settings import Settings
@@ -45,7 +46,7 @@ class Workshop:
     todos: TodoList
     plan: PlanMode | None
     person: Person | None
-    instructions: Instructions
+    instructions: Instructions | None = None  # None: there are no skills
     sandbox: Sandbox | None
     crew: Crew | None = None  # the children of the agent that uses them; None: it can have none
 
@@ -55,7 +56,10 @@ class Workshop:
         Raises UsageError for a name that no tool has, or that two have.
         """
         try:
-            return chosen(self.all(own), self.options.tools)
+            wanted = self.options.tools
+            if wanted is not None:  # those of MCP servers are not known yet
+                wanted = tuple(name for name in wanted if not name.startswith(PREFIX))
+            return chosen(self.all(own), wanted)
         except UnknownTool as error:
             raise UsageError(f"{error} (--tools)") from error
 

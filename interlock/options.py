@@ -14,6 +14,7 @@ from interlock.sandbox.policy import Mode, SandboxSettings
 if TYPE_CHECKING:  # the other way round it imports these
     from interlock.agents.definition import AgentDefinition
     from interlock.hooks.hook import Hook
+    from interlock.mcp.settings import McpSettings
 
 
 class PermissionMode(StrEnum):
@@ -83,3 +84,4 @@ class Options:
     agents: tuple[AgentDefinition, ...] = ()  # types beside the built-in ones; the last counts
     sandbox_mode: Mode | None = None  # None: as `sandbox` says
     sandbox: SandboxSettings = field(factory=SandboxSettings)
+    mcp: McpSettings | None = None  # servers whose tools are offered too

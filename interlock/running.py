@@ -26,6 +26,7 @@ from interlock.journal import CallJournal, Journal, opened_trace
 from interlock.knowledge import Knowledge
 from interlock.ledger import Aside, Ledger
 from interlock.model import Mender
+from interlock.offer import Offer
 from interlock.options import Options
 from interlock.permissions import ChildGate, Gate
 from interlock.recording import Recorder, Recordings
@@ -118,6 +119,7 @@ class Worker:
     todos: TodoList
     interrupt: InterruptSignal
     front: Front
+    offer: Offer
     knowledge: Knowledge
     results_kept: Callable[[], None] = _nothing  # called when results were written down
     standing: Standing = field(factory=Standing)
@@ -130,7 +132,7 @@ class Worker:
     @property
     def fixed_tokens(self) -> int:
         """What stands before the conversation in every request."""
-        return self.front.tokens
+        return self.front.tokens + self.offer.size
 
     @property
     def calling(self) -> Calling:

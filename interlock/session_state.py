@@ -44,6 +44,7 @@ class SessionState:
     todos: tuple[Todo, ...] = ()
     reads: Mapping[str, str] = field(factory=dict)
     tracking: AutoCompactTracking = NEVER_COMPACTED
+    loaded: tuple[str, ...] = ()  # tools that were found by ToolSearch
     readable: tuple[str, ...] = ()  # folders with results of the sessions it branched from
 
 
@@ -92,6 +93,7 @@ class Keeping:
     todos: TodoList
     reads: FileReads
     shell: Bash | None
+    loaded: Sequence[str] = ()  # grows
     readable: tuple[str, ...] = ()
     _kept: tuple[object, ...] = ()
     _at: float = 0.0
@@ -137,7 +139,7 @@ class Keeping:
         """Write it down, if there is something new. Never raises: the run goes on without."""
         shell = self.shell.state if self.shell is not None else None
         given = (len(self.gate.changes), len(self.gate.grants))
-        kept = (model, tracking, self.gate.mode, given, shell, self.todos.todos)
+        kept = (model, tracking, self.gate.mode, given, shell, self.todos.todos, len(self.loaded))
         soon = monotonic() - self._at < _AT_MOST_EVERY_S
         if (kept == self._kept and soon and not at_once) or not self.transcript.path.exists():
             return
@@ -149,6 +151,7 @@ class Keeping:
             todos=self.todos.todos,
             reads=self.reads.as_data(),
             tracking=tracking,
+            loaded=tuple(self.loaded),
             readable=self.readable,
         )
         try:

@@ -48,6 +48,7 @@ class Settings:
     bash_default_timeout_s: float = 120.0
     bash_max_timeout_s: float = 600.0
     web_allow: frozenset[str] = frozenset()  # hosts that WebFetch may reach beside public ones
+    tool_references: bool = True  # whether the API loads tools that a result refers to
     entrypoint: str = "cli"
     file_checkpointing: bool = True  # what the agent changes can be taken back
     record: bool = True  # each run, so that it can be run again to the byte
@@ -80,6 +81,7 @@ class Settings:
             # A default above the maximum raises it: who asks for the one means the other too.
             bash_max_timeout_s=max(default_s, read.milliseconds("BASH_MAX_TIMEOUT_MS", 600.0)),
             web_allow=read.hosts("INTERLOCK_WEB_ALLOW"),
+            tool_references=_knows_references(read),
             entrypoint=read.text("CLAUDE_CODE_ENTRYPOINT") or "cli",
             file_checkpointing=_checkpointing(read),
             record=read.switch("INTERLOCK_RECORD") is not False,
@@ -87,6 +89,15 @@ class Settings:
             auto_memory=_auto_memory(read),
             debug=environ.get("INTERLOCK_DEBUG", "").lower() not in _OFF,
         )
+
+
+def _knows_references(read: _Reader) -> bool:
+    """Anthropic's own API does; of any other, only its user knows."""
+    said = read.switch("INTERLOCK_TOOL_REFERENCES")
+    if said is not None:
+        return said
+    host = urlsplit(read.url("ANTHROPIC_BASE_URL") or "https://api.anthropic.com").hostname or ""
+    return host == "anthropic.com" or host.endswith(".anthropic.com")
 
 
 def _small_model(read: _Reader) -> str | None:
@@ -138,8 +149,10 @@ def limits_of(environ: Mapping[str, str]) -> Limits:
         if name is None:
             continue
         least = 0 if limit.metadata["zero"] else 1
-        if hints[limit.name] is int:
-            value: int | float | None = read.whole(name, least=least)
+        if limit.metadata["milliseconds"] and name == limit.metadata["env"]:
+            value: int | float | None = read.milliseconds(name, 0.0)
+        elif hints[limit.name] is int:
+            value = read.whole(name, least=least)
         else:
             value = read.number(name, positive=bool(least), share=limit.metadata["share"])
         if value is not None:

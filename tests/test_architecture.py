@@ -61,6 +61,8 @@ STRANGERS = {
         "tools",
         "window",
     },
+    # Tools of its own, and the processes of servers: ended as those of commands are.
+    "mcp": {"children", "quiet", "tools"},
     # The question, the decision and a person's answer, and the executor's seam, as types.
     "hooks": {"errors", "permissions", "quiet", "tools"},
     "sandbox": {"errors"},

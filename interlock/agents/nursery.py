@@ -7,7 +7,7 @@ child is wanted (`crew`), nor how it runs (`running`).
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +27,10 @@ from interlock.inbox import Mail
 from interlock.kept import OpenTodos
 from interlock.knowledge import Knowledge
 from interlock.ledger import Ledger
+from interlock.mcp import SERVER_TOOLS
+from interlock.mcp.names import PREFIX, server_of
 from interlock.model import AnthropicModel
+from interlock.offer import offer_of
 from interlock.permissions import BadRule, ChildGate, Rules
 from interlock.prompt import system_blocks
 from interlock.recording import Recordings
@@ -83,12 +86,15 @@ class Nursery:
             stack.push_async_callback(_closed, made, self.own_tools)
             tools = _as_parent(made, seat.parent) if fork else _granted(made, errand, seat.parent)
             front = await self._front(errand, tools, seat.parent, knowledge)
+            offer = (
+                seat.parent.offer.forked(tools) if fork else offer_of(shared.settings, tools, ())
+            )
             adapter = self.adapter.beside(
                 system=front.system,
-                tools=front.specs,
+                tools=offer.specs,
                 user_context=front.notes,
                 context_name=front.notes_name,
-                context_management=edits_of(shared.settings, front.specs),
+                context_management=edits_of(shared.settings, offer.specs()),
             )
             above = seat.parent.ledger
             transcript = _transcript(errand, paths, shared)
@@ -119,6 +125,7 @@ class Nursery:
                 todos=todos,
                 interrupt=seat.interrupt,
                 front=front,
+                offer=offer,
                 knowledge=knowledge,
             )
             crew.parent = worker
@@ -152,7 +159,6 @@ class Nursery:
         return evolve(
             self.front,
             system=system_blocks(options, environment, memory=knowledge.in_system(tools)),
-            specs=tuple(tool.wire() for tool in tools.values()),
             notes=knowledge.in_front(tools),
             environment=environment,
         )
@@ -161,13 +167,19 @@ class Nursery:
 def _as_parent(made: Mapping[str, Tool], parent: Worker) -> dict[str, Tool]:
     """A fork is offered what its parent is, in the same order; what only the main agent may do,
     it is told when it tries."""
+    made = {**made, **_of_servers(parent)}
     return {name: made.get(name) or Withheld(tool) for name, tool in parent.tools.items()}
+
+
+def _of_servers(parent: Worker) -> dict[str, Tool]:
+    """A server is asked by whoever may: its tools keep nothing of the agent that calls."""
+    return {name: tool for name, tool in parent.tools.items() if isinstance(tool, SERVER_TOOLS)}
 
 
 def _granted(made: Mapping[str, Tool], errand: Errand, parent: Worker) -> dict[str, Tool]:
     """What the definition names, else what the parent has. A list is no right: what a call may
     do is asked of the parent's rights too, each time."""
-    definition = errand.definition
+    definition, made = errand.definition, {**made, **_of_servers(parent)}
     wanted = tuple(parent.tools) if definition.tools is None else definition.tools
     also = {other: name for name, tool in made.items() for other in tool.also}
     names = {also.get(name, name) for name in wanted}
@@ -175,8 +187,16 @@ def _granted(made: Mapping[str, Tool], errand: Errand, parent: Worker) -> dict[s
     return {
         name: tool
         for name, tool in made.items()
-        if name in names and name not in denied and name not in NOT_FOR_CHILDREN
+        if _in(name, names) and not _in(name, denied) and name not in NOT_FOR_CHILDREN
     }
+
+
+def _in(name: str, names: Collection[str]) -> bool:
+    """Whether a list has this tool, by its name or by the server that it is of."""
+    if name in names:
+        return True
+    server = server_of(name)
+    return server is not None and any(f"{PREFIX}{server}{end}" in names for end in ("", "__*"))
 
 
 def _gate(errand: Errand, parent: Worker) -> ChildGate:

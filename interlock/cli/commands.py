@@ -12,6 +12,7 @@ from interlock.agent import Agent
 from interlock.cli import memory, picking, taking_back
 from interlock.context.gauge import render
 from interlock.errors import SessionBusy, SessionNotFound, TranscriptError
+from interlock.mcp import UnknownServer
 from interlock.options import PermissionMode, Resume
 from interlock.permissions.ask import visible
 from interlock.sessions import Listed, insist_on_usable, read, rename, session_named
@@ -103,6 +104,32 @@ async def _queue(place: Place, _: str) -> None:
         place.say(f"- {queued.text}")
     if not waiting:
         place.say("nothing waits")
+
+
+async def _mcp(place: Place, words: str) -> None:
+    verb, _, name = words.partition(" ")
+    servers = place.agent.servers
+    try:
+        match verb:
+            case "":
+                pass
+            case "enable" | "disable":
+                await servers.toggle(name.strip(), enabled=verb == "enable")
+            case "reconnect":
+                await servers.reconnect(name.strip())
+            case _:
+                place.say("! /mcp, or /mcp enable, disable or reconnect with a server's name")
+                return
+    except UnknownServer as error:
+        place.say(f"! {error}")
+        return
+    for one in servers.status():
+        why = f": {one.error}" if one.error else ""
+        place.say(visible(f"{one.name} ({one.scope}) {one.status}{why}"))
+        for sent, _own in one.tools:
+            place.say(visible(f"  {sent}"))
+    if not servers.status():
+        place.say("no MCP servers")
 
 
 async def _clear(place: Place, _: str) -> End:
@@ -197,6 +224,13 @@ COMMANDS = {
             argument="[MODE]",
             help="what runs unasked, from the next call on",
             run=_mode,
+            at_once=True,
+        ),
+        Command(
+            name="mcp",
+            argument="[enable|disable|reconnect NAME]",
+            help="MCP servers and their tools",
+            run=_mcp,
             at_once=True,
         ),
         Command(name="queue", help="what waits to be read", run=_queue, at_once=True),

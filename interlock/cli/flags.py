@@ -34,6 +34,7 @@ commands:
   sessions [tree|show|…]   the sessions of this folder: list, branches, rename, delete
   agents                   the agent types there are, and where each comes from
   permissions explain CALL whether a call like 'Bash(git push)' would run, and why
+  mcp COMMAND              MCP servers: list, get, add, remove; serve offers our own tools
   config show [--origin]   every setting in force, where it comes from, and why
   config check             whether all settings files can be used
   memory [PATH]            which notes and memory the model is told, from where, how large
@@ -102,6 +103,8 @@ def run_parser() -> Parser:
         metavar="S,S",
         help="settings files to read: user,project,local (default: all of them)",
     )
+    add("--mcp-config", nargs="+", action="extend", metavar="FILE|JSON", help="MCP servers too")
+    add("--strict-mcp-config", action="store_true", help="no MCP servers but those")
     add("--add-dir", nargs="+", action="extend", metavar="DIR", help="work in these folders too")
     add("--sandbox", choices=SANDBOX, help="keep commands in the working folder; default: off")
     add("--agents", metavar="JSON|@FILE", help="agent types: {name: {description, prompt, ...}}")

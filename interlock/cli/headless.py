@@ -168,6 +168,8 @@ def flags_of(asked: argparse.Namespace) -> Flags:
         permission_mode=PermissionMode(asked.permission_mode) if asked.permission_mode else None,
         settings=asked.settings,
         sources=sources_of(asked.setting_sources),
+        mcp_config=tuple(asked.mcp_config or ()),
+        strict_mcp=asked.strict_mcp_config,
     )
 
 

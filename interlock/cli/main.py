@@ -97,6 +97,10 @@ def _dispatch(arguments: list[str], opener: Opener | None) -> int:
         from interlock.cli import rewind
 
         return rewind.run(arguments[1:])
+    if command == "mcp":
+        from interlock.cli import mcp
+
+        return mcp.run(arguments[1:])
     if command == "demo":
         from interlock.demo import run as demo
 

@@ -12,7 +12,7 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -69,17 +69,17 @@ def added(text: str, behaviour: Behaviour, rule: str) -> str:
     rules = _list(text, behaviour)
     quoted = json.dumps(rule, ensure_ascii=False)
     if rules is not None:
-        return text if _standing(rules, rule) else _inserted(text, rules, _Piece(quoted))
-    member = _Piece.member(behaviour.value, _Piece.list(quoted))
+        return text if _standing(rules, rule) else inserted(text, rules, Piece(quoted))
+    member = Piece.member(behaviour.value, Piece.list(quoted))
     root = parse(text)
     if root is None:
-        whole = _Piece.object(_Piece.member("permissions", _Piece.object(member)))
+        whole = Piece.object(Piece.member("permissions", Piece.object(member)))
         return text + whole.written("", "\n") + "\n"
     assert isinstance(root, Object)
     permissions = root.get("permissions")
     if isinstance(permissions, Object):
-        return _inserted(text, permissions, member)
-    return _inserted(text, root, _Piece.member("permissions", _Piece.object(member)))
+        return inserted(text, permissions, member)
+    return inserted(text, root, Piece.member("permissions", Piece.object(member)))
 
 
 def removed(text: str, behaviour: Behaviour, rule: str) -> str:
@@ -113,21 +113,21 @@ def _standing(rules: Array, rule: str) -> Node | None:
 
 
 @frozen
-class _Piece:
+class Piece:
     """New JSON, as lines that are indented to where it goes."""
 
     text: str
 
     @classmethod
-    def list(cls, item: str) -> _Piece:
+    def list(cls, item: str) -> Piece:
         return cls(f"[\n{_INDENT}{item}\n]")
 
     @classmethod
-    def object(cls, member: _Piece) -> _Piece:
+    def object(cls, member: Piece) -> Piece:
         return cls(member.written(f"{{\n{_INDENT}", f"\n{_INDENT}") + "\n}")
 
     @classmethod
-    def member(cls, name: str, value: _Piece) -> _Piece:
+    def member(cls, name: str, value: Piece) -> Piece:
         return cls(f'"{name}": {value.text}')
 
     def written(self, before: str, line: str) -> str:
@@ -138,7 +138,7 @@ class _Piece:
         return "".join(part.strip() for part in self.text.split("\n"))
 
 
-def _inserted(text: str, into: Array | Object, piece: _Piece) -> str:
+def inserted(text: str, into: Array | Object, piece: Piece) -> str:
     """The piece behind the last of its siblings, written as they are."""
     siblings: list[tuple[int, int]]
     if isinstance(into, Array):
@@ -178,11 +178,24 @@ def _indentation(text: str, at: int) -> str:
 
 
 def _changed(file: SettingsFile, change: Callable[[str], str]) -> bool:
+    """Change a settings file, which must be one."""
+    return change_text(file, change, lambda document: checked(document).problems)
+
+
+def change_text(
+    file: SettingsFile,
+    change: Callable[[str], str],
+    wrong: Callable[[Document], Sequence[str]] = lambda document: (),
+) -> bool:
+    """Change the text of a JSON file, all at once and under a lock; whether it is another now.
+
+    Raises ConfigurationError with what is `wrong` with it, OSError if it cannot be written.
+    """
     path = Path(os.path.realpath(file.path))  # a link stays one: its target changes
     path.parent.mkdir(parents=True, exist_ok=True)
     with _locked(path.parent):
         document = read(file) or Document(file=file, text="", root=None)
-        problems = checked(document).problems
+        problems = wrong(document)
         if problems:
             raise ConfigurationError(problems)
         text = change(document.text)

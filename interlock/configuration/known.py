@@ -8,7 +8,7 @@ from __future__ import annotations
 # Restrictions. Whoever wrote one believes to be protected by it, so its file and line are told.
 _RESTRICTIONS = """
     allowedChannelPlugins allowedHttpHookUrls allowedMcpServers allowManagedMcpServersOnly
-    availableModels blockedMarketplaces deniedMcpServers disabledMcpjsonServers
+    availableModels blockedMarketplaces deniedMcpServers
     disableSideloadFlags enforceAvailableModels forceLoginGatewayUrl
     forceLoginMethod forceLoginOrgUUID forceRemoteSettingsRefresh httpHookAllowedEnvVars
     policyHelper requireCoworkFullVmSandbox requiredMaximumVersion requiredMinimumVersion
@@ -25,7 +25,7 @@ _OTHERS = """
     disableArtifact disableAutoMode disableBrowserExternalNavigation disableBundledSkills
     disableClaudeAiConnectors disableDeepLinkRegistration disableMobileSimulatorTools
     disableRemoteControl disableWorkflows editorMode effortLevel emojiCompletionEnabled
-    enableAllProjectMcpServers enableArtifact enabledMcpjsonServers enabledPlugins
+    enableArtifact enabledPlugins
     externalEditorContext extraKnownMarketplaces fastMode fastModePerSessionOptIn
     feedbackSurveyRate fileSuggestion footerLinksRegexes
     gcpAuthRefresh includeCoAuthoredBy includeGitInstructions inputNeededNotifEnabled language

@@ -37,6 +37,8 @@ class Flags:
     permission_mode: PermissionMode | None = None
     settings: str | None = None  # a path, or the JSON itself
     sources: tuple[Source, ...] = ()  # files to read, beside managed ones and `settings`
+    mcp_config: tuple[str, ...] = ()  # paths, or JSON
+    strict_mcp: bool = False  # no MCP servers but those
 
 
 @frozen(kw_only=True)
@@ -69,6 +71,9 @@ class Configuration:
     numbers: Mapping[str, Sourced[str]] = field(factory=dict)  # ours, by variable
     environ: Mapping[str, str] = field(factory=dict, repr=False)  # for `Settings.of`
     managed_rules_only: bool = False
+    mcp_all: bool = False  # servers of projects are started unasked
+    mcp_named: tuple[str, ...] = ()  # likewise, these
+    mcp_never: tuple[str, ...] = ()
     files: tuple[tuple[SettingsFile, bool], ...] = ()  # each with whether it is there
     ignored: tuple[Sourced[str], ...] = ()
     warnings: tuple[str, ...] = ()
@@ -115,6 +120,9 @@ def merged(
         numbers=numbers,
         environ=own | {name: each.value for name, each in numbers.items()},
         managed_rules_only=merge.managed_rules_only,
+        mcp_all=merge.on("enableAllProjectMcpServers"),
+        mcp_named=tuple(found.value for found in merge.all("enabledMcpjsonServers")),
+        mcp_never=tuple(found.value for found in merge.all("disabledMcpjsonServers")),
         ignored=tuple(
             Sourced(found.key, found.origin) for _, check in checks for found in check.ignored
         ),

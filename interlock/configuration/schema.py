@@ -183,6 +183,28 @@ KEYS = (
         meaning="the commands in the text of skills and slash commands are not run",
     ),
     Key(
+        name="enableAllProjectMcpServers",
+        shape=shapes.switch,
+        holds="true or false",
+        repository="no",
+        meaning="start every MCP server of a project's `.mcp.json` without asking",
+    ),
+    Key(
+        name="enabledMcpjsonServers",
+        shape=shapes.texts,
+        holds="list of names",
+        adds_up=True,
+        repository="no",
+        meaning="servers of `.mcp.json` files that are started without asking",
+    ),
+    Key(
+        name="disabledMcpjsonServers",
+        shape=shapes.texts,
+        holds="list of names",
+        adds_up=True,
+        meaning="MCP servers that are never started",
+    ),
+    Key(
         name="interlock.limits",
         shape=shapes.limits,
         holds="object of numbers",

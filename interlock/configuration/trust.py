@@ -41,6 +41,7 @@ LIMITS_OF_ANYBODY = frozenset(
         "summary_reserve",
         "keepsake_budget",
         "keepsake_files",
+        "mcp_defer_share",
     }
 )
 # Likewise. Of `snip`, which forgets the user's words too, only the switching off.
@@ -80,6 +81,8 @@ def _from_repository(found: Found, user: Path) -> str | None:
             return f"{found.key}.{found.name} is not taken from files of a project"
         case "fileCheckpointingEnabled" | "interlock.fsync":
             return f"{found.key} is not taken from files of a project"
+        case "enableAllProjectMcpServers" | "enabledMcpjsonServers":
+            return f"{found.key} is not taken from files of a project: it would trust itself"
         case "apiKeyHelper":
             return "apiKeyHelper is not run from files of a project"
         case "autoMemoryDirectory":

@@ -26,7 +26,7 @@ from interlock.model.answer import Answer, foreseen
 from interlock.model.connection import Connection
 from interlock.model.prices import facts
 from interlock.model.refusals import names_context
-from interlock.model.request import Gate
+from interlock.model.request import Gate, ToolSource
 from phases.world.limits import Limits
 from phases.world.messages import encoded
 from phases.world.ports import Clock, Failed, Ids, ModelEvent, Request
@@ -59,7 +59,7 @@ class AnthropicModel:
         api_key: str | None = None,
         auth_token: str | None = None,
         system: tuple[str, ...] = (),
-        tools: Sequence[Mapping[str, Any]] = (),
+        tools: Sequence[Mapping[str, Any]] | ToolSource = (),
         limits: Limits | None = None,
         thinking_budget: int | None = None,
         headers: Mapping[str, str] | None = None,
@@ -108,7 +108,7 @@ class AnthropicModel:
         self,
         *,
         system: tuple[str, ...],
-        tools: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]] | ToolSource,
         user_context: str | None = None,
         context_name: str = "the user context",
         context_management: Mapping[str, Any] | None = None,

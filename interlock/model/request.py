@@ -10,7 +10,7 @@ the work grows with what is new, not with the history.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -33,6 +33,12 @@ _MARK = b',"cache_control":{"type":"ephemeral"}'
 _MARKED_TURNS = 2  # the newest user turn, and the one before: its mark was written last time
 _LEAST_BUDGET = 1024  # tokens; the API refuses less
 CONTEXT_ID = "00000000-0000-4000-8000-0000c047e871"  # of the user context: in no transcript
+
+
+# The tools on offer for the next request. The very same sequence as before says that nothing has
+# changed; what is new stands at the end, so that what is cached stays its beginning.
+# Told which tools the results in the request refer to.
+ToolSource = Callable[[frozenset[str]], Sequence[Mapping[str, Any]]]
 
 
 class HistoryError(Exception):
@@ -71,6 +77,7 @@ class _Turn:
     calls: tuple[str, ...]
     # Of the tool trajectory it belongs to: whether it holds thinking; None outside of one.
     thought: bool | None
+    loads: tuple[str, ...]  # tools that its results refer to
 
 
 @define
@@ -92,12 +99,14 @@ class Gate:
         self,
         *,
         system: Sequence[str] = (),
-        tools: Sequence[Mapping[str, Any]] = (),
+        tools: Sequence[Mapping[str, Any]] | ToolSource = (),
         thinking_budget: int | None = None,
         user_context: str | None = None,
         context_name: str = "the user context",
     ) -> None:
-        """`user_context` is the first thing the user says in every request, and never changes.
+        """`tools` that may change are asked for with each request: see `ToolSource`.
+
+        `user_context` is the first thing the user says in every request, and never changes.
 
         `context_name` says in words what it is, for a person to whom it matters if it is refused.
         """
@@ -107,7 +116,10 @@ class Gate:
         if user_context is not None and user_context.strip():
             words = (Text(user_context),)
             self._context = (Message(id=CONTEXT_ID, role="user", kind=Kind.NOTE, content=words),)
-        self._fixed = _fixed(system, tools)
+        self._system = tuple(system)
+        self._tools: ToolSource = tools if callable(tools) else _never_changing(tools)
+        self._offered: Sequence[Mapping[str, Any]] | None = None
+        self._fixed = b""
         self._built: dict[str, _Built] = {}
         # A call that a compaction took out of the requests still stands in the transcript.
         self._ever: set[str] = set()
@@ -161,6 +173,10 @@ class Gate:
         counting: bool,
         adaptive: bool,
     ) -> bytes:
+        referred = frozenset(name for turn in built.turns for name in turn.loads)
+        offered = self._tools(referred)
+        if offered is not self._offered:
+            self._offered, self._fixed = offered, _fixed(self._system, offered)
         cap, thinking = min(request.max_tokens, most_output or request.max_tokens), b""
         if adaptive:
             thinking = b',"thinking":{"type":"adaptive"}'
@@ -186,14 +202,24 @@ class Gate:
         return b"".join((head, *parts, b"]}"))
 
 
+def _never_changing(tools: Sequence[Mapping[str, Any]]) -> ToolSource:
+    return lambda referred: tools
+
+
+def _late(tool: Mapping[str, Any]) -> bool:
+    return bool(tool.get("defer_loading"))
+
+
 def _fixed(system: Sequence[str], tools: Sequence[Mapping[str, Any]]) -> bytes:
-    """System prompt and tools: the same bytes in each request, with one mark at their end."""
+    """System prompt and tools: the same bytes while they stay, with one mark at their end."""
     texts = [encoded(Text(text).wire()) for text in system if text.strip()]
     offered = [encoded(dict(tool)) for tool in tools]
     # Tools stand before the system prompt in the cached prefix, so its mark covers them.
+    # What is deferred is in no prefix and takes no mark; it may stand anywhere among the others.
     marked = texts or offered
-    if marked:
-        marked[-1] = marked[-1][:-1] + _MARK + b"}"
+    at = next((n for n in range(-1, -len(marked) - 1, -1) if texts or not _late(tools[n])), None)
+    if at is not None:
+        marked[at] = marked[at][:-1] + _MARK + b"}"
     fixed = b""
     if texts:
         fixed += b',"system":[%b]' % b",".join(texts)
@@ -272,10 +298,21 @@ def _add(built: _Built, start: int, end: int, members: tuple[Message, ...]) -> N
             members=members,
             calls=calls,
             thought=thought,
+            loads=_loads(members),
         )
     )
     built.tool_ids.update(calls)
     built.ever.update(calls)
+
+
+def _loads(members: tuple[Message, ...]) -> tuple[str, ...]:
+    return tuple(
+        name
+        for message in members
+        for block in message.content
+        if isinstance(block, ToolResult) and not block.is_error
+        for name in block.loads
+    )
 
 
 def _new_calls(members: tuple[Message, ...], known: set[str]) -> tuple[str, ...]:

@@ -107,7 +107,8 @@ def render(body: Mapping[str, Any]) -> Prompt:
 
 def _row(body: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for tool in _objects(body.get("tools")):
-        yield "tools", tool
+        if not tool.get("defer_loading"):  # in no prompt until a result refers to it
+            yield "tools", tool
     for block in _blocks(body.get("system") or ()):
         yield "system", block
     yield "messages", None

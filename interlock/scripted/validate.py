@@ -20,7 +20,11 @@ from interlock.scripted.rules.editing import editing_problems
 from interlock.scripted.rules.media import media_problems
 from interlock.scripted.rules.models import output_problems, prefill_problems
 from interlock.scripted.rules.thinking import thinking_problems
-from interlock.scripted.rules.tools import breakpoint_problems, tool_problems
+from interlock.scripted.rules.tools import (
+    breakpoint_problems,
+    reference_problems,
+    tool_problems,
+)
 from interlock.scripted.rules.turns import (
     order_problems,
     pairing_problems,
@@ -39,6 +43,7 @@ SHAPE_RULES: tuple[Callable[[Mapping[str, Any]], Problems], ...] = (
 MEANING_RULES: tuple[Callable[[Asked], Problems], ...] = (
     order_problems,
     breakpoint_problems,
+    reference_problems,
     text_problems,
     pairing_problems,
     thinking_problems,

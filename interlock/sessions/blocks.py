@@ -76,7 +76,10 @@ def block_of(raw: Mapping[str, Any]) -> Block:
             given = said.get("input")
             return ToolUse(id_, name, given if isinstance(given, dict) else {})
         case {"type": "tool_result", "tool_use_id": str(id_)}:
-            return ToolResult(id_, _parts(said.get("content")), bool(said.get("is_error")))
+            content = said.get("content")
+            loads = _loaded(content)
+            parts = () if loads else _parts(content)
+            return ToolResult(id_, parts, bool(said.get("is_error")), loads)
         case {
             "type": ("image" | "document") as kind,
             "source": {"type": "base64", "media_type": str(media_type), "data": str(data)},
@@ -97,6 +100,18 @@ def _blocks(entry: Entry) -> list[Block]:
         call = blocks[0]
         return [ToolUse(call.id, call.name, call.input, problem)]
     return blocks
+
+
+def _loaded(content: object) -> tuple[str, ...]:
+    """The tools that a result refers to, where that is what it says."""
+    parts = content if isinstance(content, list) else []
+    return tuple(
+        part["tool_name"]
+        for part in parts
+        if isinstance(part, dict)
+        and part.get("type") == "tool_reference"
+        and isinstance(part.get("tool_name"), str)
+    )
 
 
 def _parts(content: object) -> tuple[Text | Media, ...]:

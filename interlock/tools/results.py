@@ -36,7 +36,9 @@ def capped(use: ToolUse, output: Output, *, cap: int, spill: Path) -> ToolResult
             part = Text(text)
         content.append(part)
     kept = tuple(part for part in content if not isinstance(part, Text) or part.text)
-    return ToolResult(tool_use_id=use.id, content=kept, is_error=output.is_error)
+    return ToolResult(
+        tool_use_id=use.id, content=kept, is_error=output.is_error, loads=output.loads
+    )
 
 
 def failure(name: str, problem: Exception) -> Output:

@@ -51,6 +51,8 @@ def _object(
 
 
 def _value(value: Json, schema: Mapping[str, Json], place: str, problems: list[str]) -> Json:
+    if not isinstance(schema, Mapping):
+        return value  # true: anything will do, says JSON Schema
     kinds = schema.get("type")
     wanted = [kinds] if isinstance(kinds, str) else list(kinds or ())
     value = _kindly(value, wanted)

@@ -31,6 +31,7 @@ class Output:
     content: str | tuple[Text | Media, ...]
     is_error: bool = False
     timed_out: bool = False  # ended at a time limit of the tool's own
+    loads: tuple[str, ...] = ()  # tools that the model may call from now on; then nothing is said
 
 
 @frozen(kw_only=True)

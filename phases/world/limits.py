@@ -12,15 +12,31 @@ import attrs
 from attrs import frozen
 
 
-def _limit(default: Any, reason: str, env: str | None = None, *, zero: bool = True) -> Any:
-    """A number; without `zero` it makes no sense as nothing (of tries, nothing means never)."""
-    metadata = {"reason": reason, "env": env, "zero": zero, "share": False}
+def _limit(
+    default: Any,
+    reason: str,
+    env: str | None = None,
+    *,
+    zero: bool = True,
+    milliseconds: bool = False,
+) -> Any:
+    """A number; without `zero` it makes no sense as nothing (of tries, nothing means never).
+
+    `milliseconds` is what the name in `env` counts in, as its users know it.
+    """
+    metadata = {
+        "reason": reason,
+        "env": env,
+        "zero": zero,
+        "share": False,
+        "milliseconds": milliseconds,
+    }
     return attrs.field(default=default, metadata=metadata)
 
 
 def _share(default: float, reason: str) -> Any:
     """A share, from 0 to 1."""
-    metadata = {"reason": reason, "env": None, "zero": True, "share": True}
+    metadata = {"reason": reason, "env": None, "zero": True, "share": True, "milliseconds": False}
     return attrs.field(default=default, metadata=metadata)
 
 
@@ -115,6 +131,27 @@ class Limits:
         300.0, "after an overload; until then prompts begin with the model that took over"
     )
     max_sleep_s: float = _limit(3_600.0, "of one call of the Sleep tool")
+    mcp_timeout_s: float = _limit(
+        30.0,
+        "from the start of an MCP server to its tools; npx and its like fetch things first",
+        env="MCP_TIMEOUT",
+        zero=False,
+        milliseconds=True,
+    )
+    mcp_tool_timeout_s: float = _limit(
+        600.0,
+        "one call of a tool of an MCP server, the time a person is asked left out",
+        env="MCP_TOOL_TIMEOUT",
+        zero=False,
+        milliseconds=True,
+    )
+    mcp_grace_s: float = _limit(
+        3.0, "that a session's first request waits for MCP servers; later ones join behind it"
+    )
+    mcp_max_restarts: int = _limit(3, "of an MCP server that was there and was lost")
+    mcp_defer_share: float = _share(
+        0.1, "share of the window from which schemas of MCP tools are loaded on demand only"
+    )
 
     compact_threshold: float = _share(
         0.9, "share of the window, less the room for a summary, from which history is summarised"

@@ -80,17 +80,23 @@ class Media:
 
 @frozen
 class ToolResult:
-    """The answer to one call; `content` is empty where the tool had nothing to say."""
+    """The answer to one call; `content` is empty where the tool had nothing to say.
+
+    `loads` names tools that the API takes into the prompt from here on: then that is all it says.
+    """
 
     tool_use_id: str
     content: tuple[Text | Media, ...]
     is_error: bool = False
+    loads: tuple[str, ...] = ()
 
     def wire(self) -> dict[str, Json]:
         block: dict[str, Json] = {"type": "tool_result", "tool_use_id": self.tool_use_id}
         # Beside an error the API takes text only: one picture would be refused for ever.
         shown = [part for part in self.content if not (self.is_error and isinstance(part, Media))]
         said = [part.wire() for part in shown if not is_blank(part)]
+        if self.loads and not self.is_error:
+            said = [{"type": "tool_reference", "tool_name": name} for name in self.loads]
         if said:
             block["content"] = said
         if self.is_error:

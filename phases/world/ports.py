@@ -54,8 +54,9 @@ class Ids(Protocol):
 
 @frozen(kw_only=True)
 class Request:
-    """What is asked of the model. System prompt and tools are the adapter's: they never change
-    within a run, so that every request shares their cached prefix."""
+    """What is asked of the model. System prompt and tools are the adapter's: the prompt never
+    changes, and tools that come later stand behind those that were there, so that requests share
+    as much of their cached prefix as can be."""
 
     model: str
     messages: tuple[Message, ...]

@@ -53,6 +53,7 @@ def test_names_that_users_know_are_honoured() -> None:
         limits=Limits(max_stop_blocks=2),
         api_key="k",
         base_url="http://127.0.0.1:1",
+        tool_references=False,  # of a server that is not Anthropic's
         model="m",
         output_cap=1000,
         max_thinking_tokens=0,

@@ -34,8 +34,13 @@ def tool_problems(body: Mapping[str, Any]) -> Problems:
         yield from cache_control_problems(f"tools.{at}", tool)
         if isinstance(tool.get("name"), str):
             names.append(tool["name"])
+        if tool.get("defer_loading") and tool.get("cache_control"):
+            yield f"tools.{at}: Tools with defer_loading=true cannot have cache_control set."
     if len(set(names)) < len(names):
         yield "tools: Tool names must be unique."
+    offered = [tool for tool in body.get("tools") or () if isinstance(tool, dict)]
+    if offered and all(tool.get("defer_loading") for tool in offered):
+        yield "tools: At least one tool must have defer_loading=false."
     yield from _choice(body, names)
 
 
@@ -74,6 +79,20 @@ def _choice(body: Mapping[str, Any], names: list[str]) -> Problems:
         yield "tool_choice: tool_choice may only be specified while providing tools"
     elif kind == "tool" and choice.get("name") not in names:
         yield f"Tool '{choice.get('name')}' not found in provided tools"
+
+
+def reference_problems(asked: Asked) -> Problems:
+    """What results refer to is among the tools, and such a result says nothing else."""
+    names = {tool.get("name") for tool in asked.body.get("tools") or ()}
+    for one in asked.blocks():
+        parts = list(inside(one)) if one.type == "tool_result" else []
+        named = [part for part in parts if part.type == "tool_reference"]
+        for part in named:
+            if part.block["tool_name"] not in names:
+                name = part.block["tool_name"]
+                yield f"{part.place}: Tool reference '{name}' not found in available tools"
+        if named and len(named) < len(parts):
+            yield f"{one.place}: tool_reference blocks cannot stand beside other content"
 
 
 def breakpoint_problems(asked: Asked) -> Problems:

@@ -1,0 +1,41 @@
+"""A person's yes or no to a server that a project's files want to start."""
+
+from __future__ import annotations
+
+import shlex
+
+from interlock.mcp.definitions import Definition
+from interlock.tools import Person, UserQuestion
+from interlock.tools.ask_user import Option
+
+_YES, _NO, _LATER = "Start it", "Never", "Not now"
+
+
+async def consent(definition: Definition, person: Person) -> bool | None:
+    """Ask once; None: nobody answered, or not for good."""
+    question = UserQuestion(
+        question=(
+            f"{definition.where or 'This project'} wants to start the MCP server "
+            f"{definition.name}: {told(definition)}. Its tools would be offered to the model."
+        ),
+        header="MCP",
+        options=(
+            Option(
+                label=_YES, description="From now on, as long as its definition stays as it is."
+            ),
+            Option(label=_LATER, description="Ask again next time."),
+            Option(label=_NO, description="Do not ask again, either."),
+        ),
+    )
+    answers = await person.answer([question])
+    if not answers:
+        return None
+    chosen = answers[0].chosen
+    return True if _YES in chosen else False if _NO in chosen else None
+
+
+def told(definition: Definition) -> str:
+    """How it is started or reached, in a line. Values of variables and headers are not shown."""
+    if definition.url:
+        return definition.url
+    return shlex.join([definition.command, *definition.args])

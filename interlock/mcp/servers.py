@@ -1,0 +1,273 @@
+"""All servers of a session: started beside it, joined as they come, named when they fail.
+
+Nothing waits for a server but a prompt that needs it. What they offer is put behind the tools that
+are there, so that what was sent before stays the beginning of what is sent next.
+"""
+
+from __future__ import annotations
+
+import atexit
+import secrets
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Iterable,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+from attrs import define, field
+
+from interlock.mcp.definitions import Definition
+from interlock.mcp.host import Host
+from interlock.mcp.lifecycle import Stage, SwitchedOff, SwitchedOn
+from interlock.mcp.names import server_part
+from interlock.mcp.server import Patience, Server
+from interlock.mcp.settings import Unstarted
+from interlock.mcp.status import Status, status_of
+from interlock.mcp.tools import ListMcpResources, ReadMcpResource, offered
+from interlock.tools import Tool
+from interlock.tools.watchdog import Watchdog
+from phases.world.updates import Notice, Show
+
+_INSTRUCTIONS = 2_000  # characters of what a server says of itself
+
+
+Beside = Callable[["Servers"], Coroutine[Any, Any, None]]
+
+
+class UnknownServer(ValueError):
+    """A name that no server has."""
+
+
+@define(kw_only=True, eq=False)
+class Servers:
+    """`tools` is the session's own table, written to; `notify` reaches the model."""
+
+    definitions: Sequence[Definition]
+    patience: Patience
+    environ: Mapping[str, str]
+    host: Host | None = None
+    unstarted: tuple[Unstarted, ...] = ()
+    grace_s: float = 3.0
+    tools: MutableMapping[str, Tool] = field(factory=dict)
+    show: Show | None = None
+    notify: Callable[[str], None] | None = None
+    by_name: dict[str, Server] = field(factory=dict)
+    _mark: str = field(factory=lambda: secrets.token_hex(8))
+    _begun: bool = False  # a first request has been prepared for
+    _untold: list[Notice] = field(factory=list)
+    _dropped: set[str] = field(factory=set)
+    _tasks: anyio.abc.TaskGroup | None = None
+
+    # --- their lives -------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def running(self, host: Host, beside: Beside) -> AsyncIterator[Servers]:
+        """Start them all; leaving the block ends them and all that they started.
+
+        `beside` runs meanwhile, and may add some.
+        """
+        self.host = host
+        watchdog = Watchdog(f"{self._mark}.")
+        async with anyio.create_task_group() as self._tasks:
+            watchdog.start()
+            atexit.register(watchdog.stop)
+            self._tasks.start_soon(beside, self)
+            for definition in self.definitions:
+                self._start(definition)
+            raised: Exception | None = None
+            try:
+                yield self
+            except Exception as error:  # it is the session's own, and no task of ours raised it
+                raised = error
+            finally:
+                self._tasks.cancel_scope.cancel()
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(watchdog.stop)
+        atexit.unregister(watchdog.stop)
+        if raised is not None:
+            raise raised
+
+    def _start(self, definition: Definition) -> None:
+        assert self.host is not None
+        assert self._tasks is not None
+        server = Server(
+            definition=definition,
+            patience=self.patience,
+            host=self.host,
+            environ=self.environ,
+            mark=f"{self._mark}.{len(self.by_name)}",
+        )
+        self.by_name[server.name] = server
+        self._tasks.start_soon(server.run)
+
+    async def ready(self, needed: frozenset[str] = frozenset()) -> list[str]:
+        """Before a prompt: a moment for all, the start limit for those that are
+        required or `needed` (by the server's part of a tool's name).
+
+        Returns what is wrong with those that must be there. Cancelled on an interrupt.
+        """
+        required = [
+            one
+            for one in self.by_name.values()
+            if one.definition.required or server_part(one.name) in needed
+        ]
+        if not self._begun:
+            with anyio.move_on_after(self.grace_s):
+                await _all_settled(self.by_name.values())
+        await _all_settled(required)
+        self._begun = True
+        must = [one for one in required if one.definition.required]
+        missing = [
+            f"the MCP server {one.name} is needed and not there: {one.problem}"
+            for one in must
+            if one.stage is not Stage.CONNECTED and one.stage is not Stage.OFF
+        ]
+        self._tell_all()
+        return missing
+
+    async def settled(self) -> None:
+        """Wait until each is there, or will not be."""
+        await _all_settled(self.by_name.values())
+
+    # --- what is told ------------------------------------------------------------------------
+
+    def tell(self, level: str, text: str) -> None:
+        """A person, now or with the next prompt."""
+        notice = Notice(level, text)
+        if self.show is not None:
+            self.show(notice)
+        else:
+            self._untold.append(notice)
+
+    def _tell_all(self) -> None:
+        told, self._untold = self._untold, []
+        for notice in told:
+            self.tell(notice.level, notice.text)
+
+    def moved(self, server: Server, before: Stage) -> None:
+        """A server's stage or lists are others: put its tools in place, and say so."""
+        match server.stage:
+            case Stage.CONNECTED:
+                self._join(server, anew=before is Stage.CONNECTED)
+            case Stage.OFF:
+                self._leave(server)
+            case Stage.RESTING if before is Stage.CONNECTED:
+                self.tell("warning", f"the MCP server {server.name} is lost: {server.problem}")
+            case Stage.FAILED:
+                self._failed(server)
+
+    def _failed(self, server: Server) -> None:
+        self.tell("warning", f"the MCP server {server.name} is not there: {server.problem}")
+        if self._begun and self.notify is not None and server.stock.tools:
+            self.notify(f"The MCP server {server.name} is gone; its tools answer with an error.")
+
+    # --- what they offer ---------------------------------------------------------------------
+
+    def _join(self, server: Server, *, anew: bool) -> None:
+        for problem in server.stock.dropped:
+            line = f"the MCP server {server.name}: the tool {problem}"
+            if line not in self._dropped:
+                self._dropped.add(line)
+                self.tell("warning", line)
+        found = {tool.name: tool for tool in offered(server)}
+        mine = self._of(server)
+        gone = [name for name in mine if name not in found]
+        new = [name for name in found if name not in self.tools]
+        for name in gone:
+            del self.tools[name]
+        self.tools.update(found)
+        if server.stock.resources and ListMcpResources.name not in self.tools:
+            for tool in (ListMcpResources(self._alive), ReadMcpResource(self._alive)):
+                self.tools[tool.name] = tool
+        if server.instructions and not anew and self.notify is not None:
+            said = server.instructions.strip()[:_INSTRUCTIONS]
+            self.notify(f"The MCP server {server.name} says of itself:\n{said}")
+        if self._begun and (new or gone):
+            self._tell_of_tools(server, new, gone)
+
+    def _leave(self, server: Server) -> None:
+        gone = self._of(server)
+        for name in gone:
+            del self.tools[name]
+        if self._begun and gone:
+            self._tell_of_tools(server, [], gone)
+
+    def _tell_of_tools(self, server: Server, new: list[str], gone: list[str]) -> None:
+        words = []
+        if new:
+            words.append(f"has new tools now: {', '.join(new)}")
+        if gone:
+            words.append(f"has these tools no more: {', '.join(gone)}")
+        text = f"The MCP server {server.name} {'; '.join(words)}."
+        if self.notify is not None:
+            self.notify(text)
+        count = f"{len(new)} tools joined" if new else f"{len(gone)} tools left"
+        self.tell("info", f"the MCP server {server.name}: {count}")
+
+    def _of(self, server: Server) -> list[str]:
+        prefix = f"mcp__{server_part(server.name)}__"
+        return [name for name in self.tools if name.startswith(prefix)]
+
+    def _alive(self) -> list[Server]:
+        return [one for one in self.by_name.values() if one.stage is not Stage.OFF]
+
+    # --- asked for by a person or a program --------------------------------------------------
+
+    def status(self) -> list[Status]:
+        """Every server, also those that were not started."""
+        known = [status_of(one) for one in self.by_name.values()]
+        others = [
+            Status(
+                name=one.name,
+                status="failed" if one.definition is None else "pending",
+                scope=one.scope.value,
+                error=one.problem,
+            )
+            for one in self.unstarted
+            if one.name not in self.by_name
+        ]
+        return known + others
+
+    async def toggle(self, name: str, *, enabled: bool) -> None:
+        """Switch a server on or off. Raises UnknownServer."""
+        server = self._named(name)
+        if enabled and server.stage is Stage.CONNECTED:
+            return
+        server.wish(SwitchedOn() if enabled else SwitchedOff())
+        await self._done(server)
+
+    async def reconnect(self, name: str) -> None:
+        """End a server's connection and make it anew. Raises UnknownServer."""
+        server = self._named(name)
+        server.wish(SwitchedOn())
+        await self._done(server)
+
+    async def _done(self, server: Server) -> None:
+        await anyio.lowlevel.checkpoint()
+        await server.obeyed()
+        await server.settle()
+
+    def add(self, definition: Definition) -> None:
+        """One more server, in mid-session."""
+        self.unstarted = tuple(one for one in self.unstarted if one.name != definition.name)
+        if definition.name not in self.by_name:
+            self._start(definition)
+
+    def _named(self, name: str) -> Server:
+        server = self.by_name.get(name)
+        if server is None:
+            known = ", ".join(self.by_name) or "none"
+            raise UnknownServer(f"no MCP server {name}; there are: {known}")
+        return server
+
+
+async def _all_settled(servers: Iterable[Server]) -> None:
+    for one in list(servers):
+        await one.settle()

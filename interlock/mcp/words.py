@@ -1,0 +1,71 @@
+"""What went wrong with a server, in words: for the model as a result, for a person as a notice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from interlock.tools import ToolError
+
+_LONGEST = 600
+
+
+class ServerGone(ToolError):
+    """The server is not there. `ran`: the call had left, and nobody knows what it has done."""
+
+    def __init__(self, server: str, what: str, *, ran: bool = False) -> None:
+        self.server = server
+        after = " Whether the call has taken effect is not known." if ran else ""
+        super().__init__(f"The MCP server {server} {_ended(what)}{after}")
+
+
+class CallTimedOut(ToolError):
+    """The server said nothing within its limit; it was told that nobody waits any more."""
+
+
+def refused(server: str, what: str, error: Exception, limit: float) -> ToolError:
+    """A call that the server, or the package for it, did not carry out."""
+    from mcp.shared.exceptions import MCPError
+    from mcp_types import REQUEST_TIMEOUT
+
+    if isinstance(error, ToolError):
+        return error
+    if isinstance(error, TimeoutError) or (
+        isinstance(error, MCPError) and error.code == REQUEST_TIMEOUT
+    ):
+        return CallTimedOut(
+            f"The MCP server {server} did not answer within {limit:g} s: {what} was cancelled."
+        )
+    return ToolError(f"The MCP server {server} refused {what}: {_ended(reason(error))}")
+
+
+def reason(error: BaseException) -> str:
+    """One line of what an exception says, whatever it is wrapped in."""
+    said = dict.fromkeys(_said(one) for one in _leaves(error))
+    return "; ".join(said)[:_LONGEST]
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error
+
+
+def _said(error: BaseException) -> str:
+    from interlock.mcp.definitions import BadDefinition
+
+    if isinstance(error, FileNotFoundError) and error.filename is not None:
+        return f"there is no program {error.filename}"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    message = getattr(error, "message", None)  # of MCPError, whose str() is a tuple
+    text = message if isinstance(message, str) else str(error)
+    line = " ".join(text.split())
+    if isinstance(error, BadDefinition):
+        return line
+    return line or type(error).__name__
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."

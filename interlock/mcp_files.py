@@ -1,0 +1,179 @@
+"""Where MCP servers are written down, who counts, and which of them may be started unasked.
+
+    flags      --mcp-config, a file or the JSON itself
+    local      mcp.json in the user's folder, under "projects" and the project's path
+    project    .mcp.json in the working folder and above, up to the root of its repository
+    user       mcp.json in the user's folder
+
+The first that defines a name counts. Those of a project come from whoever wrote it: each is
+started only after someone has said yes to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from attrs import frozen
+
+from interlock.configuration import Source
+from interlock.configuration.files import Document, SettingsFile, parsed, project_folders, read
+from interlock.configuration.json_text import Node, Object, kind, plain
+from interlock.errors import ConfigurationError
+from interlock.mcp.definitions import BadDefinition, Scope
+from interlock.mcp.definitions import parsed as definition_of
+from interlock.mcp.settings import McpSettings, Unstarted
+from interlock.mcp.trust import Approvals
+
+NAME = ".mcp.json"
+OWN = "mcp.json"
+_FLAG = "--mcp-config"
+_ASK = (
+    "nobody has said yes to it: start interlock at a terminal to be asked, or name it in "
+    "enabledMcpjsonServers of your own settings"
+)
+
+
+@frozen(kw_only=True)
+class Allowed:
+    """What settings say of the servers of projects."""
+
+    all: bool = False
+    named: frozenset[str] = frozenset()
+    never: frozenset[str] = frozenset()
+
+
+@frozen(kw_only=True)
+class Written:
+    """One definition as it stands in a file."""
+
+    name: str
+    scope: Scope
+    node: Node
+    document: Document
+
+    @property
+    def where(self) -> str:
+        return self.document.origin(self.node).place
+
+
+def servers(
+    cwd: Path,
+    home: Path,
+    *,
+    environ: Mapping[str, str],
+    given: Sequence[str] = (),
+    strict: bool = False,
+    sources: Sequence[Source] = (Source.USER, Source.PROJECT, Source.LOCAL),
+    allowed: Allowed | None = None,
+) -> McpSettings:
+    """The servers of a session. Raises ConfigurationError for a file that cannot be understood."""
+    allowed = allowed or Allowed()
+    root = project_folders(cwd, environ)[-1]
+    definitions, unstarted = [], []
+    seen: set[str] = set()
+    for one in written(cwd, home, environ=environ, given=given, strict=strict, sources=sources):
+        if one.name in seen:
+            continue
+        seen.add(one.name)
+        try:
+            made = definition_of(
+                one.name,
+                plain(one.node),
+                scope=one.scope,
+                environ=environ,
+                where=one.where,
+                folder=one.document.file.folder,
+            )
+        except BadDefinition as error:
+            problem = f"{one.where}: {error}"
+            unstarted.append(Unstarted(name=one.name, scope=one.scope, problem=problem))
+            continue
+        said = Approvals(home).said(root, made)
+        if one.name in allowed.never:
+            unstarted.append(
+                Unstarted(name=one.name, scope=one.scope, problem="switched off by settings")
+            )
+        elif one.scope is not Scope.PROJECT or allowed.all or one.name in allowed.named or said:
+            definitions.append(made)
+        else:
+            # None: still to be asked. A no is remembered, and nobody is asked again.
+            asked = made if said is None else None
+            problem = _ASK if said is None else "someone said no to it"
+            unstarted.append(
+                Unstarted(name=one.name, scope=one.scope, problem=problem, definition=asked)
+            )
+    return McpSettings(
+        definitions=tuple(definitions),
+        unstarted=tuple(unstarted),
+        environ=environ,
+        approvals=Approvals(home),
+        project=root,
+    )
+
+
+def written(
+    cwd: Path,
+    home: Path,
+    *,
+    environ: Mapping[str, str],
+    given: Sequence[str] = (),
+    strict: bool = False,
+    sources: Sequence[Source] = (Source.USER, Source.PROJECT, Source.LOCAL),
+) -> Iterator[Written]:
+    """Every definition, those that count first. Raises ConfigurationError."""
+    for each in given:
+        yield from _members(_of_flag(each, cwd), Scope.FLAGS, "mcpServers")
+    if strict:
+        return
+    own = read(own_file(home))
+    if own is not None and Source.LOCAL in sources:
+        root = str(project_folders(cwd, environ)[-1])
+        yield from _members(own, Scope.LOCAL, "projects", root, "mcpServers")
+    if Source.PROJECT in sources:
+        for folder in project_folders(cwd, environ):
+            document = read(project_file(folder))
+            if document is not None:
+                yield from _members(document, Scope.PROJECT, "mcpServers")
+    if own is not None and Source.USER in sources:
+        yield from _members(own, Scope.USER, "mcpServers")
+
+
+def own_file(home: Path) -> SettingsFile:
+    """The user's file, which holds their servers for all projects and for single ones."""
+    path = home / OWN
+    return SettingsFile(source=Source.USER, path=path, shown=str(path), folder=home)
+
+
+def project_file(folder: Path) -> SettingsFile:
+    path = folder / NAME
+    return SettingsFile(source=Source.PROJECT, path=path, shown=str(path), folder=folder)
+
+
+def _of_flag(given: str, cwd: Path) -> Document:
+    if given.lstrip().startswith("{"):
+        file = SettingsFile(source=Source.FLAGS, path=Path(_FLAG), shown=_FLAG, folder=cwd)
+        return parsed(file, given.encode("utf-8", "surrogatepass"))
+    path = cwd / Path(given).expanduser()
+    file = SettingsFile(source=Source.FLAGS, path=path, shown=given, folder=cwd)
+    document = read(file)
+    if document is None:
+        raise ConfigurationError([f"{_FLAG}: no such file: {given!r}; name one, or write {{…}}"])
+    return document
+
+
+def _members(document: Document, scope: Scope, *way: str) -> Iterator[Written]:
+    node = document.root
+    for step in way:
+        node = None if node is None else _object(document, node).get(step)
+    if node is None:
+        return
+    for member in _object(document, node).members:
+        yield Written(name=member.name, scope=scope, node=member.value, document=document)
+
+
+def _object(document: Document, node: Node) -> Object:
+    if isinstance(node, Object):
+        return node
+    where = document.origin(node).place
+    raise ConfigurationError([f"{where}: is {kind(node)}; write an object of servers: {{…}}"])
