@@ -46,8 +46,10 @@ STRANGERS = {
         "kept",
         "knowledge",
         "ledger",
+        "mcp",  # whose tools every agent may be given
         "memory",
         "model",
+        "offer",
         "offered",
         "options",
         "permissions",
