@@ -165,6 +165,8 @@ def _what(path: Path) -> str:
         name = name.rstrip("0123456789").removesuffix(".")
     if "tool-results" in path.parts:
         return "spilled result"
+    if path.parent.name == "checkpoints" and not name.endswith(".jsonl"):
+        return "checkpoint content"  # each is named by its hash
     for end, kind in _KINDS.items():
         if f"{path.parent.name}/{name}".endswith(end):
             return kind

@@ -280,8 +280,19 @@ def _soon(turns: int, act: Callable[[], object]) -> None:
         asyncio.get_running_loop().call_soon(_soon, turns - 1, act)
 
 
+# Named one by one, and no memory kept: what stands before the conversation then stays as large as
+# it is, and the small windows of scenes go on filling where they do.
+TOOLS = (
+    *("Read", "Write", "Edit", "MultiEdit", "NotebookEdit", "Bash", "BashOutput", "KillShell"),
+    *("Glob", "Grep", "WebFetch", "TodoWrite", "AskUserQuestion"),
+    *("EnterPlanMode", "ExitPlanMode", "Sleep"),
+)
+
+
 def options_of(scene: Scene) -> Options:
     return Options(
+        tools=TOOLS,
+        auto_memory=False,
         model=MODEL,
         fallback_models=(FALLBACK,) if scene.fallback else (),
         permission_mode=PermissionMode.BYPASS_PERMISSIONS,
