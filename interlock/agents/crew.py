@@ -259,7 +259,8 @@ class Crew:
                 report = cut[-1] if cut else Report(text="", error="aborted_streaming")
                 raise
             except Exception as problem:
-                report = evolve(report, why=str(problem) or type(problem).__name__)
+                known = cut[-1] if cut else report
+                report = evolve(known, error="failed", why=str(problem) or type(problem).__name__)
                 raise
             finally:
                 report = heard.completed(report, monotonic() - began)

@@ -50,6 +50,8 @@ class Here:
                 if ended:
                     seat.ended(_report(child, errand, ended[0], counted, monotonic() - began))
                 raise
+            # From here on it has a report, also where whoever waits for it is cancelled.
+            seat.ended(_report(child, errand, ended[0], counted, monotonic() - began))
             left = await child.crew.end()
             report = _report(child, errand, ended[0], counted, monotonic() - began)
         return evolve(report, notes=(*report.notes, *left))

@@ -190,7 +190,7 @@ def _costs_add_up(left: dict[str, Left], spent: float) -> None:
     for each in left.values():
         below = [one for one in by_id.values() if one.meta["parentAgentId"] == each.agent_id]
         cost = sum(one.result["costUSD"] for one in below)
-        assert each.result["costUSD"] >= cost - 1e-9
+        assert each.result["costUSD"] >= cost - 1e-9, each.result
     top = sum(
         each.result["costUSD"] for each in left.values() if each.meta["parentAgentId"] is None
     )
