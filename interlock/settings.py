@@ -52,6 +52,7 @@ class Settings:
     entrypoint: str = "cli"
     file_checkpointing: bool = True  # what the agent changes can be taken back
     record: bool = True  # each run, so that it can be run again to the byte
+    cleanup_days: int = 30  # how long a session is kept that nobody goes on with
     disk: Disk = attrs.field(factory=Disk)
     auto_memory: bool | None = None
     debug: bool = False
@@ -85,6 +86,7 @@ class Settings:
             entrypoint=read.text("CLAUDE_CODE_ENTRYPOINT") or "cli",
             file_checkpointing=_checkpointing(read),
             record=read.switch("INTERLOCK_RECORD") is not False,
+            cleanup_days=read.whole("INTERLOCK_CLEANUP_DAYS", least=1) or 30,
             disk=Disk(read.fsync("INTERLOCK_FSYNC")),
             auto_memory=_auto_memory(read),
             debug=environ.get("INTERLOCK_DEBUG", "").lower() not in _OFF,

@@ -161,6 +161,13 @@ def rows(found: Configured) -> Iterator[Row]:
     )
     yield Row(
         section="general",
+        name="cleanupPeriodDays",
+        value=found.settings.cleanup_days,
+        origin=_origin(found.configuration, ("INTERLOCK_CLEANUP_DAYS",)),
+        note="sessions that were not written for so many days are deleted",
+    )
+    yield Row(
+        section="general",
         name="interlock.fsync",
         value=found.settings.disk.policy.value,
         origin=_origin(found.configuration, ("INTERLOCK_FSYNC",)),

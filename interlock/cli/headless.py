@@ -32,6 +32,7 @@ from interlock.cli.verdict import line_of
 from interlock.configuration import Flags, sources_of
 from interlock.configured import configured
 from interlock.errors import InterlockError, UsageError
+from interlock.housekeeping import Housekeeping
 from interlock.interrupt import InterruptSignal
 from interlock.options import Options, PermissionMode, Resume
 from interlock.permissions import Asker, BadRule, NobodyAsks, terminal_or_nobody
@@ -88,9 +89,10 @@ def run(asked: argparse.Namespace, opener: Opener | None = None) -> int:
         from interlock.assembly import open_agent
 
         opener = open_agent
-    with redirect_stdout(sys.stderr):  # a stray print of some library is no result
+    keeping = Housekeeping.of(job.settings, tell=complain)
+    with keeping, redirect_stdout(sys.stderr):  # a stray print of some library is no result
         try:
-            summary = asyncio.run(_session(job, opener, output, signals))
+            summary = asyncio.run(_session(job, opener, output, signals, keeping))
         except BadRule as error:
             raise UsageError(str(error)) from error
     signals.settled()
@@ -210,7 +212,9 @@ def _prompt(asked: argparse.Namespace) -> str:
     raise UsageError("no prompt: give one as an argument or on standard input (interlock --help)")
 
 
-async def _session(job: Job, opener: Opener, output: Output, signals: Signals) -> RunSummary:
+async def _session(
+    job: Job, opener: Opener, output: Output, signals: Signals, keeping: Housekeeping
+) -> RunSummary:
     interrupt = InterruptSignal()
     asker = terminal_or_nobody(interrupt) if job.ask else NobodyAsks()
     person = person_or_nobody(interrupt) if job.ask else None
@@ -225,18 +229,18 @@ async def _session(job: Job, opener: Opener, output: Output, signals: Signals) -
         signals.attach(asyncio.get_running_loop(), stop)
         renderer = renderer_of(job, agent, output)
         renderer.begin()
-        summary = await _run(job, agent, renderer, output)
+        summary = await _run(job, agent, keeping.watching(renderer.show), output)
         summary = await agent.settle(summary, renderer.show)
         renderer.end(summary)
     return summary
 
 
-async def _run(job: Job, agent: Agent, renderer: Renderer, output: Output) -> RunSummary:
+async def _run(job: Job, agent: Agent, show: Show, output: Output) -> RunSummary:
     if output.gone:
         return broken(agent.session_id, "nobody reads the output")
     try:
         _insist_on_no_terminal(job)
-        return await agent.prompt(job.prompt, renderer.show, typed=job.typed)
+        return await agent.prompt(job.prompt, show, typed=job.typed)
     except InterlockError as error:
         return broken(agent.session_id, str(error))
     except Exception as error:

@@ -21,6 +21,7 @@ from interlock.errors import InterlockError
 from interlock.inbox import Mode, Queued
 from interlock.options import Resume
 from interlock.tools import Person
+from phases.world.updates import Show
 
 _READ = "(the agent reads it at its next stop)"
 _RUN = "(done when the agent has finished)"
@@ -56,6 +57,7 @@ class Interactive:
     live: Live
     person: Person
     fresh: Callable[[], None]  # called before each prompt: what stopped the last one is past
+    watching: Callable[[Show], Show] = lambda show: show  # what else follows a prompt
     ended: commands.End | None = None
     next_session: Resume | None = None  # the one to go on with, where it ends so
     # Typed behind a command that waits: they are for what there is after it.
@@ -154,7 +156,7 @@ class Interactive:
 
     async def _prompt(self, queued: Queued) -> None:
         self.fresh()
-        summary = await self.agent.prompt(queued, self.live.show)
+        summary = await self.agent.prompt(queued, self.watching(self.live.show))
         self.live.end()
         line = line_of(summary)
         if line is not None:

@@ -1,4 +1,4 @@
-"""`interlock sessions`: the sessions that lie on disk: list, tree, show, rename, delete.
+"""`interlock sessions`: the sessions that lie on disk: list, tree, show, rename, delete, clean.
 
 Looks at files and talks to no model. Whoever is to be gone on with is named as for `--resume`; an
 id, or its beginning, may also be of a session of another folder.
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import orjson
 
-from interlock.cli import session_list, session_tree
+from interlock.cli import cleaning, session_list, session_tree
 from interlock.cli.flags import Parser, decoded
 from interlock.errors import UsageError
 from interlock.home import home_of
@@ -173,11 +173,13 @@ interlock sessions [--all] [--json]          those of this folder, the newest fi
 interlock sessions tree [SESSION] [--json]   what branched off from what, and where;
 interlock sessions show SESSION [--json]     one, with its messages and their ids;
 interlock sessions rename SESSION NAME;
-interlock sessions delete SESSION [--yes]"""
+interlock sessions delete SESSION [--yes];
+interlock sessions clean [--days N] [--dry-run] [--yes]   old ones, of every folder"""
 _COMMANDS: Mapping[str, tuple[Callable[[Parser], None], Callable[[Namespace], None]]] = {
     "": (_list_flags, _list),
     "tree": (_tree_flags, _tree),
     "show": (_show_flags, _show),
     "rename": (_rename_flags, _rename),
     "delete": (_delete_flags, _delete),
+    "clean": (cleaning.flags, cleaning.run),
 }

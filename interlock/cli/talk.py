@@ -26,6 +26,7 @@ from interlock.cli.terminal import Suspending, SuspendingPerson, TerminalKeys
 from interlock.configured import configured
 from interlock.errors import InterlockError, SeveralSessions, UsageError
 from interlock.home import home_of
+from interlock.housekeeping import Housekeeping
 from interlock.interrupt import InterruptSignal
 from interlock.options import Options, Resume
 from interlock.permissions import BadRule, terminal_or_nobody
@@ -46,7 +47,9 @@ def run(asked: argparse.Namespace) -> int:
     os.environ.update(found.options.environment)
     configure(debug=asked.debug or found.settings.debug)
     try:
-        asyncio.run(_talk(found.options, found.settings, asked.prompt, signals))
+        with Housekeeping.of(found.settings, tell=complain) as keeping:
+            talk = _talk(found.options, found.settings, asked.prompt, signals, keeping)
+            asyncio.run(talk)
     except BadRule as error:
         raise UsageError(str(error)) from error
     signals.settled()
@@ -76,12 +79,18 @@ class _Over:
     problem: InterlockError | None = None  # why it never began
 
 
-async def _talk(options: Options, settings: Settings, first: str | None, signals: Signals) -> None:
+async def _talk(
+    options: Options,
+    settings: Settings,
+    first: str | None,
+    signals: Signals,
+    keeping: Housekeeping,
+) -> None:
     source = "startup" if options.resume is None else "resume"
     lines: tuple[str, ...] = () if first is None else (first,)
     back: Options | None = None  # to the session that was left for another
     while True:
-        over = await _session(options, settings, lines, signals, source)
+        over = await _session(options, settings, lines, signals, source, keeping)
         if over.problem is not None:
             if back is None:
                 raise over.problem
@@ -98,7 +107,12 @@ async def _talk(options: Options, settings: Settings, first: str | None, signals
 
 
 async def _session(
-    options: Options, settings: Settings, first: tuple[str, ...], signals: Signals, source: str
+    options: Options,
+    settings: Settings,
+    first: tuple[str, ...],
+    signals: Signals,
+    source: str,
+    keeping: Housekeeping,
 ) -> _Over:
     interrupt = InterruptSignal()
     keys = TerminalKeys(history=settings.home / "history")
@@ -130,7 +144,14 @@ async def _session(
         live = Live(write=keys.write)
         agent.introduce(live.show)
         agent.idle_show = live.show
-        session = Interactive(agent=agent, keys=keys, live=live, person=person, fresh=fresh)
+        session = Interactive(
+            agent=agent,
+            keys=keys,
+            live=live,
+            person=person,
+            fresh=fresh,
+            watching=keeping.watching,
+        )
         end = await session.run(first)
         agent.end_as("prompt_input_exit" if end is End.LEAVE else end.value)
         unread = session.unread

@@ -21,7 +21,7 @@ _OTHERS = """
     autoInstallIdeExtension autoMode autoScrollEnabled
     autoUpdates autoUpdatesChannel awaySummaryEnabled awsAuthRefresh awsCredentialExport
     axScreenReader browserExternalPageTools channelsEnabled claudeMd
-    cleanupPeriodDays companyAnnouncements defaultShell diffTool disableAgentView
+    companyAnnouncements defaultShell diffTool disableAgentView
     disableArtifact disableAutoMode disableBrowserExternalNavigation disableBundledSkills
     disableClaudeAiConnectors disableDeepLinkRegistration disableMobileSimulatorTools
     disableRemoteControl disableWorkflows editorMode effortLevel emojiCompletionEnabled

@@ -25,6 +25,7 @@ from phases.world.limits import Limits
 
 _NAMES = {limit.name: env_names(limit) for limit in attrs.fields(Limits)}
 
+_SECTIONS = ("interlock.limits", "interlock.features")
 _DEFAULT_MODE = Sourced(PermissionMode.DEFAULT, Origin(source=Source.DEFAULT))
 
 
@@ -257,7 +258,7 @@ class _Merge:
             if higher or not any(own.get(name, "").strip() for name in CHECKPOINTING):
                 word = "on" if found.value else "off"
                 numbers.setdefault(CHECKPOINTING[0], Sourced(word, found.origin))
-        for key in ("interlock.limits", "interlock.features", "interlock.fsync"):
+        for key in (*_SECTIONS, "interlock.fsync", "cleanupPeriodDays"):
             for found in self.all(key):
                 ours = f"INTERLOCK_{found.name.upper()}"
                 names = _NAMES.get(found.name, (ours,))

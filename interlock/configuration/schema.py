@@ -205,6 +205,13 @@ KEYS = (
         meaning="MCP servers that are never started",
     ),
     Key(
+        name="cleanupPeriodDays",
+        shape=shapes.days,
+        holds="whole number from 1 up",
+        repository="no",
+        meaning="days that an old session is kept (30), as `INTERLOCK_CLEANUP_DAYS`",
+    ),
+    Key(
         name="interlock.limits",
         shape=shapes.limits,
         holds="object of numbers",

@@ -200,6 +200,15 @@ def fsync(document: Document, node: Node) -> Read:
         yield _unlike(node, f"one of {', '.join(Fsync)}")
 
 
+def days(document: Document, node: Node) -> Read:
+    number = node.value if isinstance(node, Scalar) else None
+    if isinstance(number, int) and not isinstance(number, bool) and number >= 1:
+        yield Item(value=str(number), node=node, name="cleanup_days")
+    else:
+        # In other agents 0 has meant to keep all, and to keep nothing.
+        yield _unlike(node, "a whole number of days from 1 up; 99999 keeps all")
+
+
 def _named(node: Node, known: Any) -> Iterator[tuple[str, Node | Fault]]:
     if not isinstance(node, Object):
         yield "", _unlike(node, "an object of names and values: {…}")

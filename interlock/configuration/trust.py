@@ -79,7 +79,7 @@ def _from_repository(found: Found, user: Path) -> str | None:
             return f"{found.key}.{found.name} is not taken from files of a project"
         case "interlock.features" if not _harmless(found.name, found.value):
             return f"{found.key}.{found.name} is not taken from files of a project"
-        case "fileCheckpointingEnabled" | "interlock.fsync":
+        case "fileCheckpointingEnabled" | "cleanupPeriodDays" | "interlock.fsync":
             return f"{found.key} is not taken from files of a project"
         case "enableAllProjectMcpServers" | "enabledMcpjsonServers":
             return f"{found.key} is not taken from files of a project: it would trust itself"

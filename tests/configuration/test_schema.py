@@ -73,11 +73,11 @@ def test_everything_that_can_be_set_is_understood(place: Place) -> None:
     assert {name: each.value for name, each in found.numbers.items()} == {
         "INTERLOCK_MAX_RETRIES": "2",
         "INTERLOCK_SNIP": "on",
+        "INTERLOCK_CLEANUP_DAYS": "20",
     }
     assert {key.value for key in found.ignored} == {
         "$schema",
         "permissions.disableAutoMode",
-        "cleanupPeriodDays",
         "statusLine",
     }
 
