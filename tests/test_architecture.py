@@ -61,6 +61,7 @@ STRANGERS = {
     "sandbox": {"errors"},
     "scripted": set[str](),
     "configuration": {"durability", "errors", "options", "settings"},
+    "worktrees": {"children", "home"},
     # It runs the loop again, and writes the real files: it stands above the other services.
     "recording": {"drive", "errors", "interrupt", "journal", "records", "sessions", "table"},
 }
