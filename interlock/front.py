@@ -58,6 +58,11 @@ async def front_of(
     )
 
 
+def notes_for(cwd: Path, settings: Settings) -> str | None:
+    """The notes of another folder than the session's."""
+    return user_context({PROJECT: memory.told(memory.found(cwd, settings.home))})
+
+
 async def environment_for(cwd: Path) -> str:
     """What is told of the folder as it is now."""
     return await environment_block(cwd, now=time.time())

@@ -27,6 +27,7 @@ from interlock.model import Mender
 from interlock.options import Options
 from interlock.permissions import ChildGate, Gate
 from interlock.recording import Recorder, Recorders, recorder_of
+from interlock.sandbox import Sandbox
 from interlock.sessions import Transcript
 from interlock.settings import Settings
 from interlock.tools import TodoList, Tool, ToolExecutor, ToolSession
@@ -69,6 +70,17 @@ class Identity:
     agent_id: str | None = None
     agent_type: str | None = None
     depth: int = 0  # below the main agent
+
+
+@frozen(kw_only=True)
+class Ground:
+    """A folder of its own that an agent works in, and whoever it starts, in place of the
+    session's: with the notes that lie there, and a sandbox for it."""
+
+    root: Path
+    told: str  # what the agent has to know of it
+    notes: str | None
+    sandbox: Sandbox | None
 
 
 @frozen(kw_only=True)
@@ -116,6 +128,7 @@ class Worker:
     todos: TodoList
     interrupt: InterruptSignal
     front: Front
+    ground: Ground | None = None  # None: the session's
     results_kept: Callable[[], None] = _nothing  # called when results were written down
     standing: Standing = field(factory=Standing)
     mender: Mender = field(factory=Mender)

@@ -56,11 +56,14 @@ class Here:
 
 
 def _said(errand: Errand, seat: Seat) -> tuple[Message, ...]:
-    """What the child is told first: by hooks, then by its parent."""
+    """What the child is told first: by hooks, of its place, then by its parent."""
     ids, prompt = seat.parent.shared.ids, errand.prompt
     said = []
     if seat.told is not None:
         note = f"<system-reminder>\nSubagentStart hook: {seat.told}\n</system-reminder>"
+        said.append(Message(id=ids.new(), role="user", kind=Kind.NOTE, content=(Text(note),)))
+    if seat.ground is not None:
+        note = f"<system-reminder>\n{seat.ground.told}\n</system-reminder>"
         said.append(Message(id=ids.new(), role="user", kind=Kind.NOTE, content=(Text(note),)))
     if errand.inherited is not None:
         prompt = f"<system-reminder>\n{_FORKED}\n</system-reminder>\n\n{prompt}"

@@ -27,10 +27,11 @@ from interlock.ledger import Ledger
 from interlock.model import AnthropicModel
 from interlock.permissions import BadRule, Rules
 from interlock.prompt import system_blocks
-from interlock.running import Identity, Shared, Worker
+from interlock.running import Ground, Identity, Shared, Worker
 from interlock.sessions import Transcript
 from interlock.settled import Settled
 from interlock.tools import FileReads, TodoList, Tool, ToolError, ToolSession
+from interlock.tools.tool import keeps_nothing
 from interlock.window import Window
 
 if TYPE_CHECKING:  # it makes our tools, and so imports us
@@ -62,6 +63,7 @@ class Nursery:
         """A child, ready to run. Leaving ends whatever it has left running."""
         shared, paths = seat.parent.shared, self.paths.agent(errand.agent_id)
         fork = errand.inherited is not None
+        ground = seat.ground or seat.parent.ground
         async with AsyncExitStack() as stack:
             todos = TodoList()
             crew = Crew(tree=self.tree, spawns=errand.definition.spawns)
@@ -72,11 +74,12 @@ class Nursery:
                 todos=todos,
                 plan=None,
                 person=None,
+                sandbox=self.workshop.sandbox if ground is None else ground.sandbox,
                 crew=crew,
             ).all(self.own_tools)
             stack.push_async_callback(_closed, made, self.own_tools)
             tools = _as_parent(made, seat.parent) if fork else _granted(made, errand, seat.parent)
-            front = await self._front(errand, tools, seat.parent)
+            front = await self._front(errand, tools, seat.parent, ground)
             adapter = self.adapter.beside(
                 system=front.system,
                 tools=front.specs,
@@ -111,17 +114,21 @@ class Nursery:
                     root=errand.cwd,
                     spill=paths.tool_results,
                     reads=reads,
-                    keep=seat.parent.tool_session.keep,
+                    # What lies elsewhere is not what a rewind of the session goes back to.
+                    keep=seat.parent.tool_session.keep if ground is None else keeps_nothing,
                 ),
                 todos=todos,
                 interrupt=seat.interrupt,
                 front=front,
+                ground=ground,
             )
             crew.parent = worker
             stack.push_async_callback(worker.transcript.aclose)
             yield Child(worker=worker, crew=crew)
 
-    async def _front(self, errand: Errand, tools: Mapping[str, Tool], parent: Worker) -> Front:
+    async def _front(
+        self, errand: Errand, tools: Mapping[str, Tool], parent: Worker, ground: Ground | None
+    ) -> Front:
         """System prompt and tools: a fork has those of its parent, to the byte."""
         if errand.inherited is not None:
             return parent.front
@@ -138,6 +145,7 @@ class Nursery:
             system=system_blocks(options, environment),
             specs=tuple(tool.wire() for tool in tools.values()),
             environment=environment,
+            notes=self.front.notes if ground is None else ground.notes,
         )
 
 

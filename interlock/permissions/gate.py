@@ -15,7 +15,7 @@ from attrs import define, evolve, field, frozen
 
 from interlock.options import PermissionMode
 from interlock.permissions.ask import Answer, Asker
-from interlock.permissions.child import Both, Narrowed
+from interlock.permissions.child import Both, Narrowed, Place, placed
 from interlock.permissions.decide import Judge, Judging
 from interlock.permissions.decision import Decision, Question, Verdict
 from interlock.permissions.rules import Rules
@@ -112,6 +112,15 @@ class Gate:
         own = Narrowed(base=lambda: self.judge, rules=rules or Rules(), mode=mode)
         return ChildGate(self, Both(own, self), own, agent_id, agent_type)
 
+    def moved(self, place: Place) -> Narrowed:
+        """Its judge, about another folder than its own."""
+        return Narrowed(base=lambda: self.judge, place=place)
+
+    def elsewhere(self, place: Place) -> ChildGate:
+        """The gate for one who works there with our rights."""
+        own = self.moved(place)
+        return ChildGate(self, own, own, place=place)
+
     # --- asking ------------------------------------------------------------------------------
 
     async def _settle(
@@ -149,13 +158,18 @@ class Gate:
         self.grant(Update(kind=UpdateKind.ADD_RULES, rules=(suggested(question),)))
 
     def _after_answers(
-        self, question: Question, said: Decision | None, decision: Decision
+        self,
+        question: Question,
+        said: Decision | None,
+        decision: Decision,
+        place: Place | None = None,
     ) -> Decision:
         """What a person allowed for the session, they allowed knowing the ask rules."""
         asked_by_hook = said is not None and said.verdict is Verdict.ASK
         if decision.verdict is not Verdict.ASK or self._granted is None or asked_by_hook:
             return decision
-        granted = self._granted.decide(question)
+        judge = self._granted if place is None else placed(self._granted, place)
+        granted = judge.decide(question)
         if granted.allowed and (granted.rule or granted.parts):
             return evolve(granted, reason="the user allowed it for this session")
         return decision
@@ -180,6 +194,7 @@ class ChildGate:
     _own: Narrowed
     _agent_id: str | None = None
     _agent_type: str | None = None
+    _place: Place | None = None  # where it works, if not where the session does
     denials: list[Denial] = field(factory=list)
 
     @property
@@ -191,7 +206,8 @@ class ChildGate:
         self.denials.clear()
 
     def decide(self, question: Question, said: Decision | None = None) -> Decision:
-        return self._root._after_answers(question, said, self.judge.decide(question, said))
+        decision = self.judge.decide(question, said)
+        return self._root._after_answers(question, said, decision, self._place)
 
     async def settle(self, question: Question, said: Decision | None = None) -> Decision:
         question = evolve(question, agent_id=self._agent_id, agent_type=self._agent_type)
@@ -214,5 +230,11 @@ class ChildGate:
         agent_type: str | None = None,
     ) -> ChildGate:
         """A grandchild: at most this child's rights, and so at most its parent's."""
-        own = Narrowed(base=self._own.now, rules=rules or Rules(), mode=mode)
-        return ChildGate(self._root, Both(own, self.judge), own, agent_id, agent_type)
+        own = Narrowed(base=self._own.now, rules=rules or Rules(), mode=mode, place=self._place)
+        both = Both(own, self.judge)
+        return ChildGate(self._root, both, own, agent_id, agent_type, self._place)
+
+    def elsewhere(self, place: Place) -> ChildGate:
+        """The gate for one who works there with our rights."""
+        judge, own = self.judge.moved(place), self._own.moved(place)
+        return evolve(self, judge=judge, own=own, place=place, denials=[])

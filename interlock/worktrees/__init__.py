@@ -7,23 +7,37 @@ looked at before it may go, `clearing` for how it goes. Knows git and files; not
 from interlock.worktrees.checking import Examined, examined
 from interlock.worktrees.clearing import Cleared, cleared, swept
 from interlock.worktrees.git import GitFailed
-from interlock.worktrees.making import NoWorktree, made
-from interlock.worktrees.record import Busy, Worktree, all_of, folder_for, held
+from interlock.worktrees.making import (
+    BRANCHES,
+    Ground,
+    NoWorktree,
+    Wanted,
+    ground_of,
+    made,
+    planned,
+)
+from interlock.worktrees.record import Busy, Worktree, all_of, folder_for, held, tell
 from interlock.worktrees.telling import told
 
 __all__ = [
+    "BRANCHES",
     "Busy",
     "Cleared",
     "Examined",
     "GitFailed",
+    "Ground",
     "NoWorktree",
+    "Wanted",
     "Worktree",
     "all_of",
     "cleared",
     "examined",
     "folder_for",
+    "ground_of",
     "held",
     "made",
+    "planned",
     "swept",
+    "tell",
     "told",
 ]

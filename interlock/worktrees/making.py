@@ -24,7 +24,6 @@ class NoWorktree(Exception):
 class Wanted:
     """What a worktree is for."""
 
-    cwd: Path  # its maker's folder
     name: str  # unique
     session_id: str = ""
     agent_id: str = ""
@@ -63,11 +62,11 @@ async def ground_of(cwd: Path) -> Ground:
     )
 
 
-async def made(home: Path, wanted: Wanted, ground: Ground) -> Worktree:
-    """Make it. Raises NoWorktree; then nothing is left of it."""
+def planned(home: Path, wanted: Wanted, ground: Ground) -> Worktree:
+    """What it will be; nothing is made yet."""
     folder = Path(os.path.realpath(folder_for(home, ground.common)))
     name = named(wanted.description, wanted.name)
-    tree = Worktree(
+    return Worktree(
         path=folder / name,
         branch=f"{BRANCHES}/{name}",
         base=ground.base,
@@ -79,11 +78,15 @@ async def made(home: Path, wanted: Wanted, ground: Ground) -> Worktree:
         agent_id=wanted.agent_id,
         description=wanted.description,
     )
+
+
+async def made(tree: Worktree) -> Worktree:
+    """Make it as planned. Raises NoWorktree; then nothing is left of it."""
     try:
         # Before the tree itself: a crash in between leaves a record of nothing, never the reverse.
         write(tree)
         place = ("-b", tree.branch, "--", str(tree.path), tree.base)
-        await git(ground.top, *_MADE_SO, "worktree", "add", "--quiet", "--no-track", *place)
+        await git(tree.top, *_MADE_SO, "worktree", "add", "--quiet", "--no-track", *place)
         real = await line(tree.path, "rev-parse", "--path-format=absolute", "--git-dir")
     except (GitFailed, OSError) as error:
         if not tree.path.exists():

@@ -66,6 +66,10 @@ async def test_what_stays_is_told_with_its_branch_and_its_commits(tmp_path: Path
     assert "ignored by git: out/" in ignored
 
 
+_INNER = (
+    "mkdir d; echo x > d/x; git add d; git commit -qm d; git branch -f wt-base;"
+    " cd d; git init -q; git commit -q --allow-empty -m inner"
+)
 HIDDEN = {
     "a commit that was taken back": (
         "echo c > c.txt; git add c.txt; git commit -qm gone; git reset -q --hard HEAD~",
@@ -85,8 +89,7 @@ HIDDEN = {
         "1 file that no commit holds",
     ),
     "a repository among tracked files": (
-        "mkdir d; echo x > d/x; git add d; git commit -qm d; git branch -f wt-base;"
-        + "cd d; git init -q; git commit -q --allow-empty -m inner",
+        _INNER,
         "is a repository of its own",
     ),
     "another branch": ("git switch -q -c other", "it is on the branch other"),
