@@ -5,13 +5,14 @@ looked at before it may go, `clearing` for how it goes. Knows git and files; not
 """
 
 from interlock.worktrees.checking import Examined, examined
-from interlock.worktrees.clearing import Cleared, cleared, swept
+from interlock.worktrees.clearing import Cleared, cleared, looked_at, swept
 from interlock.worktrees.git import GitFailed
 from interlock.worktrees.making import (
     BRANCHES,
     Ground,
     NoWorktree,
     Wanted,
+    common_of,
     ground_of,
     made,
     planned,
@@ -31,10 +32,12 @@ __all__ = [
     "Worktree",
     "all_of",
     "cleared",
+    "common_of",
     "examined",
     "folder_for",
     "ground_of",
     "held",
+    "looked_at",
     "made",
     "planned",
     "swept",

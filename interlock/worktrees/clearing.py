@@ -53,6 +53,17 @@ async def swept(trees: Iterable[Worktree]) -> AsyncIterator[Cleared]:
             yield Cleared(tree=tree, gone=False, found=Examined(reasons=reasons))
 
 
+async def looked_at(tree: Worktree) -> Cleared:
+    """What is in it, without a change."""
+    found = await examined(tree)
+    try:
+        with held(tree):
+            pass
+    except (Busy, OSError) as error:
+        found = evolve(found, reasons=(str(error), *found.reasons))
+    return Cleared(tree=tree, gone=False, found=found)
+
+
 async def _missing(tree: Worktree, found: Examined) -> Cleared:
     """A record of nothing: the tree is not there, and its branch holds nothing new."""
     try:

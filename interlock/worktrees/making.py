@@ -45,7 +45,6 @@ async def ground_of(cwd: Path) -> Ground:
     try:
         absolute = "--path-format=absolute"
         top = await line(cwd, "rev-parse", absolute, "--show-toplevel")
-        common = await line(cwd, "rev-parse", absolute, "--git-common-dir")
         if not await holds(cwd, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"):
             raise NoWorktree(
                 f"the repository in {top} has no commit yet that a tree could begin from"
@@ -56,10 +55,19 @@ async def ground_of(cwd: Path) -> Ground:
         raise NoWorktree(f"{cwd} is in no git repository that can be used ({error})") from error
     return Ground(
         top=Path(os.path.realpath(top)),
-        common=Path(os.path.realpath(common)),
+        common=await common_of(cwd),
         base=base,
         unsaved=status.count("\0"),
     )
+
+
+async def common_of(cwd: Path) -> Path:
+    """The folder that git keeps of the repository in `cwd`. Raises NoWorktree."""
+    try:
+        said = await line(cwd, "rev-parse", "--path-format=absolute", "--git-common-dir")
+    except GitFailed as error:
+        raise NoWorktree(f"{cwd} is in no git repository that can be used ({error})") from error
+    return Path(os.path.realpath(said))
 
 
 def planned(home: Path, wanted: Wanted, ground: Ground) -> Worktree:

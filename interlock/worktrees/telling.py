@@ -21,7 +21,11 @@ def told(cleared: Cleared, *, for_model: bool = True) -> str:
     )
     parts = [where]
     if not found.files and not found.commits:
-        parts.append(f"It stays: {'; '.join(found.reasons)}.")
+        why = (
+            "; ".join(found.reasons)
+            or "nothing is in it, and `interlock worktrees clean` takes it"
+        )
+        parts.append(f"It stays: {why}.")
     if found.commits:
         parts.append("Commits:\n" + _listed([str(each) for each in found.commits]))
     if found.files:

@@ -8,13 +8,7 @@ import pytest
 from attrs import evolve
 
 from interlock.worktrees import Cleared, Worktree, cleared, held, swept, told
-from tests.worktrees.repositories import ALONE, KINDS, branches, known, repository, sh, trees
-
-
-@pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in ALONE.items():
-        monkeypatch.setenv(name, value)
+from tests.worktrees.repositories import KINDS, branches, known, repository, sh, trees
 
 
 @pytest.fixture
