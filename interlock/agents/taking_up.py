@@ -51,7 +51,7 @@ async def left_by_agents(home: Path, session_id: str) -> tuple[str, ...]:
     left = [one for one in all_of(home) if one.session_id == session_id and not one.told]
     notes = []
     async for became in swept(left):
-        if not became.gone and Path.exists(became.tree.record):
+        if not became.gone and became.tree.record.exists():
             tell(became.tree)
             about = f"the agent {became.tree.agent_id} ({became.tree.description})"
             notes.append(f"The program was ended while {about} was at work. {told(became)}")

@@ -32,6 +32,7 @@ _ELSEWHERE = frozenset(
         "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_WORK_TREE",
     }
 )  # fmt: skip
+_RUNS_FILTERS = frozenset({"diff", "status", "worktree"})  # of what is asked here
 _HARMLESS = (
     "core.fsmonitor=false",
     f"core.hooksPath={os.devnull}",
@@ -59,8 +60,11 @@ class GitFailed(Exception):
 
 async def git(cwd: Path, *words: str) -> str:
     """What git answers. Raises GitFailed, also where it is missing or takes too long."""
-    where = tuple(word for word in words[:1] if word.startswith("--git-dir="))
-    code, said, complained = await _ran(cwd, words, await _without_filters(cwd, where))
+    more = {}
+    if _RUNS_FILTERS & set(words):
+        where = tuple(word for word in words[:1] if word.startswith("--git-dir="))
+        more = await _without_filters(cwd, where)
+    code, said, complained = await _ran(cwd, words, more)
     if code != 0:
         raise GitFailed(words, code, complained or said)
     return said
