@@ -109,7 +109,7 @@ async def open_agent(
         box, warning = await _sandbox(options, settings, paths, cwd, gate, stack)
         waiting, todos = Waiting(ids), TodoList()
         tree = Tree(catalogue=Catalogue.of(options.agents), limits=settings.limits, paths=paths)
-        tree.spawners |= spawners_of(tree, gate, settings)
+        tree.spawners |= spawners_of(tree, gate, options, settings)
         crew = Crew(tree=tree)
         workshop = Workshop(
             options=options,

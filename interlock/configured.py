@@ -88,6 +88,10 @@ def configured(
             },
             hooks=(*hooks, *options.hooks),
             agents=(*agents.types.values(), *options.agents),
+            remotes={
+                **{name: one.value for name, one in found.remotes.items()},
+                **options.remotes,
+            },
             sandbox=sandbox,
         ),
         settings=settings,

@@ -65,6 +65,18 @@ STRANGERS = {
     "sandbox": {"errors"},
     "scripted": set[str](),
     "configuration": {"durability", "errors", "options", "settings"},
+    # It runs children for others, and has others run its own: it stands beside agents.
+    "remote": {
+        "agent",
+        "agents",
+        "errors",
+        "ledger",
+        "options",
+        "permissions",
+        "quiet",
+        "settings",
+        "tools",
+    },
     "worktrees": {"children", "home"},
     # It runs the loop again, and writes the real files: it stands above the other services.
     "recording": {"drive", "errors", "interrupt", "journal", "records", "sessions", "table"},

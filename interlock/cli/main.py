@@ -81,6 +81,10 @@ def _dispatch(arguments: list[str], opener: Opener | None) -> int:
         from interlock.cli import agents
 
         return agents.run(arguments[1:])
+    if command == "serve":
+        from interlock.cli import serve
+
+        return serve.run(arguments[1:])
     if command == "worktrees":
         from interlock.cli import worktrees
 

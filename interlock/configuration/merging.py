@@ -19,7 +19,7 @@ from interlock.configuration.origin import Origin, Source, Sourced
 from interlock.configuration.schema import Checked, Found
 from interlock.configuration.trust import folder_of, objection
 from interlock.errors import ConfigurationError
-from interlock.options import PermissionMode
+from interlock.options import PermissionMode, RemotePlace
 from interlock.settings import CHECKPOINTING, env_names
 from phases.world.limits import Limits
 
@@ -64,6 +64,7 @@ class Configuration:
     api_key_helper: Sourced[str] | None = None
     numbers: Mapping[str, Sourced[str]] = field(factory=dict)  # ours, by variable
     environ: Mapping[str, str] = field(factory=dict, repr=False)  # for `Settings.of`
+    remotes: Mapping[str, Sourced[RemotePlace]] = field(factory=dict)
     managed_rules_only: bool = False
     files: tuple[tuple[SettingsFile, bool], ...] = ()  # each with whether it is there
     ignored: tuple[Sourced[str], ...] = ()
@@ -104,6 +105,10 @@ def merged(
         api_key_helper=merge.first("apiKeyHelper"),
         numbers=numbers,
         environ=own | {name: each.value for name, each in numbers.items()},
+        remotes={
+            found.name: Sourced(found.value, found.origin)
+            for found in reversed(merge.all("remotes"))
+        },
         managed_rules_only=merge.managed_rules_only,
         ignored=tuple(
             Sourced(found.key, found.origin) for _, check in checks for found in check.ignored

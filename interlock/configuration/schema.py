@@ -155,6 +155,14 @@ KEYS = (
         meaning="what the agent changes can be taken back (`/rewind`); on unless it says false",
     ),
     Key(
+        name="remotes",
+        shape=shapes.remotes,
+        holds="object of objects",
+        adds_up=True,
+        repository="no",
+        meaning='other machines for agents: `{"gpu": {"url": "https://…", "tokenEnv": "NAME"}}`',
+    ),
+    Key(
         name="interlock.limits",
         shape=shapes.limits,
         holds="object of numbers",

@@ -80,6 +80,8 @@ def _from_repository(found: Found, user: Path) -> str | None:
             return f"{found.key}.{found.name} is not taken from files of a project"
         case "fileCheckpointingEnabled" | "interlock.fsync":
             return f"{found.key} is not taken from files of a project"
+        case "remotes":
+            return "remotes are not taken from files of a project; put them into your own settings"
         case "apiKeyHelper":
             return "apiKeyHelper is not run from files of a project"
         case "permissions.defaultMode" if found.value is PermissionMode.BYPASS_PERMISSIONS:

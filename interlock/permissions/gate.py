@@ -6,7 +6,7 @@ for its rest, and what was denied, for the result of the run.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -55,6 +55,9 @@ class Gate:
     hooks: RequestHooks = field(factory=NoRequestHooks)
     denied: Callable[[Question, Decision], None] = _nothing
     keep: Callable[[Update], None] | None = None
+    # Who has to agree to each call too, and asks the person: the parent of a child that runs here
+    # for another process. What is denied here it is not asked.
+    above: Callable[[Question, Decision], Awaitable[Decision]] | None = None
     denials: list[Denial] = field(factory=list)
     # What the session has been given, in order: a resume gives it again.
     changes: list[Update] = field(factory=list)
@@ -127,6 +130,8 @@ class Gate:
         self, question: Question, decide: Callable[[], Decision], denials: list[Denial]
     ) -> Decision:
         decision = decide()
+        if self.above is not None and decision.verdict is not Verdict.DENY:
+            decision = await self.above(question, decision)
         if decision.verdict is Verdict.ASK:
             async with self._one_at_a_time:
                 # The answer to the question before may cover this one.
