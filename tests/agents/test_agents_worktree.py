@@ -9,6 +9,7 @@ import pytest
 
 from interlock.agents.files import found
 from interlock.options import Options, PermissionMode
+from interlock.sandbox import Mode, bubblewrap
 from interlock.scripted import ScriptedServer, reply, tool_use
 from interlock.worktrees import Worktree, all_of
 from phases.world.updates import FromAgent, ToolProgress, Update
@@ -244,3 +245,36 @@ async def test_a_child_of_one_in_a_worktree_may_have_one_of_its_own(room: Room) 
     assert seen == "alpha\nouter"
     assert sh(f"git show {trees['do inner'].branch}:a.txt", room.work) == "alpha\nouter\ninner"
     assert sh("cat a.txt", room.work) == "alpha"
+
+
+@pytest.mark.skipif(bubblewrap.missing() is not None, reason="no bubblewrap")
+async def test_in_a_sandbox_it_can_commit_and_not_reach_the_main_tree(room: Room) -> None:
+    tries = (
+        "echo x >> a.txt; git commit -qam boxed && echo committed;"
+        f" echo x > {room.work}/main.txt; echo x > {room.work}/.git/hooks/post-commit;"
+        " echo 'gitdir: /tmp' > .git; git branch -f main; git config core.hooksPath /tmp; true"
+    )
+    scripts = {
+        "go": [reply(apart("work")), reply("I see.")],
+        "work": [bash(tries), reply("done")],
+    }
+    options = Options(
+        model=MODEL,
+        permission_mode=PermissionMode.BYPASS_PERMISSIONS,
+        sandbox_mode=Mode.REQUIRED,
+    )
+    async with (
+        ScriptedServer(by_prompt(scripts)) as server,
+        room.open(server, options=options) as agent,
+    ):
+        await tell(agent, "go")
+
+    ((_, said, _),) = results(of(server.requests, "work")[1])
+    (tree,) = left(room)
+    assert "committed" in said
+    assert sh(f"git log --format=%s -1 {tree.branch}", room.work) == "boxed"
+    assert sh("git status --porcelain; git log --format=%s", room.work) == "one"
+    assert not (room.work / ".git" / "hooks" / "post-commit").exists()
+    assert "hooksPath" not in (room.work / ".git" / "config").read_text()
+    ((_, told, _),) = results(of(server.requests, "go")[1])
+    assert "boxed" in told

@@ -6,6 +6,7 @@ import signal
 import socket
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import httpx2
@@ -63,3 +64,42 @@ def test_nobody_comes_in_without_it(tmp_path: Path) -> None:
         code, said = box.end()
 
     assert (code, said) == (143, "")
+
+
+def test_the_remotes_of_settings_are_listed_with_the_agents(tmp_path: Path) -> None:
+    env = environment(tmp_path, NOWHERE)
+    settings = Path(env["INTERLOCK_HOME"]) / "settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"remotes": {"gpu": {"url": "https://gpu:7411"}}}')
+
+    done = subprocess.run(
+        [sys.executable, "-m", "interlock", "agents"],
+        env=env,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+    assert done.returncode == 0
+    assert "isolation remote:gpu" in done.stdout
+    assert "https://gpu:7411, its token in INTERLOCK_SERVE_TOKEN" in done.stdout
+
+
+def test_a_remote_that_would_be_sent_its_token_in_the_clear_is_refused(tmp_path: Path) -> None:
+    env = environment(tmp_path, NOWHERE)
+    settings = Path(env["INTERLOCK_HOME"]) / "settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"remotes": {"gpu": {"url": "http://gpu:7411"}}}')
+
+    done = subprocess.run(
+        [sys.executable, "-m", "interlock", "agents"],
+        env=env,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+    assert done.returncode == 1
+    assert "in the clear: http is for this machine only" in done.stderr
