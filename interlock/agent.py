@@ -96,6 +96,11 @@ class Agent:
         return self._worker.knowledge
 
     @property
+    def crew(self) -> Crew:
+        """The main agent's children."""
+        return self._crew
+
+    @property
     def tools(self) -> tuple[str, ...]:
         """The names of the tools on offer."""
         return tuple(self._worker.tools)

@@ -56,6 +56,7 @@ from interlock.sandbox import Sandbox, opened, without
 from interlock.session_state import Keeping
 from interlock.settings import Settings
 from interlock.settled import Settled
+from interlock.spawning import spawners_of
 from interlock.spending import SpendingFile
 from interlock.tools import (
     FileReads,
@@ -113,6 +114,7 @@ async def open_agent(
         box, warning = await _sandbox(options, settings, paths, cwd, gate, stack)
         waiting, todos = Waiting(ids), TodoList()
         tree = Tree(catalogue=Catalogue.of(options.agents), limits=settings.limits, paths=paths)
+        tree.spawners |= spawners_of(tree, gate, options, settings)
         crew = Crew(tree=tree)
         plan = Planning(gate, alone=isinstance(asker, NobodyAsks), file=paths.plan)
         workshop = Workshop(

@@ -97,6 +97,10 @@ def configured(
             },
             hooks=(*hooks, *options.hooks),
             agents=(*agents.types.values(), *options.agents),
+            remotes={
+                **{name: one.value for name, one in found.remotes.items()},
+                **options.remotes,
+            },
             sandbox=sandbox,
             notes_excluded=tuple(one.value for one in found.notes_excluded),
             auto_memory=_auto_memory(found, settings),

@@ -9,12 +9,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Protocol
+
+from attrs import evolve
 
 from interlock.options import Options
-from interlock.permissions import Gate, Rule
+from interlock.permissions import Judge, Rule
 from interlock.permissions.paths import covers, relative
 from interlock.permissions.rules import READERS, WRITERS
 from interlock.sandbox import Mode, Policy, lacking, protected, secrets
+from interlock.worktrees import BRANCHES, Worktree
 
 _WILD = frozenset("*?[{\\")
 _MOST_LOOKED_AT = 1_000_000  # files and folders, for each command anew; some seconds
@@ -36,7 +40,14 @@ def approves(options: Options) -> bool:
     return lacking(mode) is None and mode is not Mode.OFF and options.sandbox.auto_allow
 
 
-def policy_of(options: Options, cwd: Path, gate: Gate, home: Path) -> Policy:
+class Judged(Protocol):
+    """Who has a judge: a gate, and whoever works elsewhere with its rights."""
+
+    @property
+    def judge(self) -> Judge: ...
+
+
+def policy_of(options: Options, cwd: Path, gate: Judged, home: Path) -> Policy:
     """The bounds of a session's commands; `gate` is asked for its rules anew each time."""
     said, folders = options.sandbox, gate.judge.folders
     writable = (*folders, *_existing(said.allow_write, cwd))
@@ -63,6 +74,23 @@ def policy_of(options: Options, cwd: Path, gate: Gate, home: Path) -> Policy:
     )
 
 
+def within(policy: Policy, tree: Worktree) -> Policy:
+    """The bounds for who works in a worktree: of the repository, to which it belongs, commands may
+    write what a commit on a branch of ours takes, and no more."""
+    common, own = tree.common, tree.gitdir
+    branches = (common / part / "refs" / "heads" / BRANCHES for part in ("", "logs"))
+    # What is looked for there may be planted, where it is missing; so it is made, to be kept.
+    steering = tuple(own / name for name in ("commondir", "gitdir", "config.worktree"))
+    (own / "config.worktree").touch()
+
+    def kept() -> Iterator[Path]:
+        yield from policy.kept()
+        yield from (tree.path / ".git", *steering)
+
+    writable = (*policy.writable, own, common / "objects", *filter(Path.is_dir, branches))
+    return evolve(policy, writable=writable, kept=kept)
+
+
 def _existing(written: Iterable[str], cwd: Path) -> Iterator[Path]:
     for each in written:
         path = Path(os.path.realpath(cwd / Path(each).expanduser()))
@@ -70,7 +98,7 @@ def _existing(written: Iterable[str], cwd: Path) -> Iterator[Path]:
             yield path
 
 
-def _denied(rules: Iterable[Rule], tools: frozenset[str], gate: Gate) -> Iterator[Path]:
+def _denied(rules: Iterable[Rule], tools: frozenset[str], gate: Judged) -> Iterator[Path]:
     """The files and folders that deny rules about these tools name, as far as they exist."""
     root = gate.judge.folders[0]
     looked: dict[Path, list[Rule]] = {}

@@ -135,6 +135,21 @@ class Ledger:
                 one.spent.book(usage, cost)
         self._tell(id_, request.model, usage, cost, self.root.cost)
 
+    def tell(self, payment: Payment) -> None:
+        """Of what is being paid in another process: it is in no account yet."""
+        self._tell(payment.request, payment.model, payment.usage, payment.cost, self.root.cost)
+
+    def take(self, payment: Payment) -> None:
+        """Book what another process has paid for us, and has told of before."""
+        for ledger in self._line():
+            ledger.usage += payment.usage
+            account = ledger.accounts.setdefault(payment.model, Account())
+            account.book(payment.usage, payment.cost)
+        for one in self.root.aside:
+            if one.of is not self:
+                one.spent.book(payment.usage, payment.cost)
+        self.tell(payment)
+
     def _expect(self, id_: str, model: str, begun: Begun) -> None:
         """It is in no account yet, but a kill would leave nobody who could book it."""
         if begun.usage != Usage():

@@ -53,6 +53,14 @@ class Resume:
 
 
 @frozen(kw_only=True)
+class RemotePlace:
+    """Another `interlock serve`, where children can run."""
+
+    url: str
+    token_env: str | None = None  # the variable that holds its token; None: the usual one
+
+
+@frozen(kw_only=True)
 class Options:
     """One agent's settings. None means: as the environment or the defaults say."""
 
@@ -82,6 +90,7 @@ class Options:
     record: bool | None = None  # each run, so that it can be run again to the byte
     hooks: tuple[Hook, ...] = ()  # of settings files (interlock.hooks.parse)
     agents: tuple[AgentDefinition, ...] = ()  # types beside the built-in ones; the last counts
+    remotes: Mapping[str, RemotePlace] = field(factory=dict)  # by the names that calls give
     sandbox_mode: Mode | None = None  # None: as `sandbox` says
     sandbox: SandboxSettings = field(factory=SandboxSettings)
     mcp: McpSettings | None = None  # servers whose tools are offered too

@@ -14,7 +14,7 @@ from pathlib import Path
 from attrs import evolve, field, frozen
 
 from interlock import spending
-from interlock.agents.taking_up import results_of, untold
+from interlock.agents.taking_up import left_by_agents, results_of, untold
 from interlock.checkpoints import carry_over
 from interlock.errors import UsageError
 from interlock.home import SessionPaths
@@ -109,6 +109,7 @@ async def _resumed(
     except BaseException:
         transcript.close()
         raise
+    left = () if resume.fork else await left_by_agents(home, source.session_id)
     seen = copied or Forked(damage=reading.damage, others=reading.others)
     return Begun(
         options=_with_its_model(options, messages),
@@ -117,8 +118,12 @@ async def _resumed(
         messages=messages,
         state=state,
         spent=spent.accounts,
-        told=(*told, *_told(seen, made, messages, found.title, resume.at)),
-        notes=() if resume.fork else untold(source, messages, cap),
+        told=(
+            *told,
+            *_told(seen, made, messages, found.title, resume.at),
+            *(Notice("warning", line) for line in left),
+        ),
+        notes=() if resume.fork else (*untold(source, messages, cap), *left),
     )
 
 

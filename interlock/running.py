@@ -30,6 +30,7 @@ from interlock.offer import Offer
 from interlock.options import Options
 from interlock.permissions import ChildGate, Gate
 from interlock.recording import Recorder, Recordings
+from interlock.sandbox import Sandbox
 from interlock.sessions import Transcript
 from interlock.settings import Settings
 from interlock.tools import TodoList, Tool, ToolExecutor, ToolSession
@@ -72,6 +73,17 @@ class Identity:
     agent_id: str | None = None
     agent_type: str | None = None
     depth: int = 0  # below the main agent
+
+
+@frozen(kw_only=True)
+class Ground:
+    """A folder of its own that an agent works in, and whoever it starts, in place of the
+    session's: with the notes that lie there, and a sandbox for it."""
+
+    root: Path
+    told: str  # what the agent has to know of it
+    notes: str | None
+    sandbox: Sandbox | None
 
 
 @frozen(kw_only=True)
@@ -121,6 +133,7 @@ class Worker:
     front: Front
     offer: Offer
     knowledge: Knowledge
+    ground: Ground | None = None  # None: the session's
     results_kept: Callable[[], None] = _nothing  # called when results were written down
     standing: Standing = field(factory=Standing)
     mender: Mender = field(factory=Mender)

@@ -56,12 +56,15 @@ STRANGERS = {
         "prompt",
         "quiet",
         "running",
+        "sandbox",
         "sessions",
+        "settings",
         "settled",
         "summing",
         "tally",
         "tools",
         "window",
+        "worktrees",
     },
     # Tools of its own, and the processes of servers: ended as those of commands are.
     "mcp": {"children", "quiet", "tools"},
@@ -70,6 +73,19 @@ STRANGERS = {
     "sandbox": {"errors"},
     "scripted": set[str](),
     "configuration": {"durability", "errors", "options", "settings"},
+    # It runs children for others, and has others run its own: it stands beside agents.
+    "remote": {
+        "agent",
+        "agents",
+        "errors",
+        "ledger",
+        "options",
+        "permissions",
+        "quiet",
+        "settings",
+        "tools",
+    },
+    "worktrees": {"children", "home"},
     # It runs the loop again, and writes the real files: it stands above the other services.
     "recording": {
         "context",

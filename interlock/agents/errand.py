@@ -14,7 +14,7 @@ from attrs import field, frozen
 
 from interlock.agents.definition import AgentDefinition
 from interlock.interrupt import InterruptSignal
-from interlock.running import Worker
+from interlock.running import Ground, Worker
 from phases.world.messages import Message
 from phases.world.updates import Show
 from phases.world.usage import Usage
@@ -81,6 +81,7 @@ class Seat:
     interrupt: InterruptSignal  # set with the parent's, or to end this child alone
     show: Show
     told: str | None = None  # what hooks have to say as it begins
+    ground: Ground | None = None  # where it works, if not where its parent does
     # Told what there is before a cancellation goes on; else the report is what `run` returns.
     ended: Callable[[Report], None]
 

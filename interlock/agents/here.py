@@ -58,12 +58,14 @@ class Here:
 
 
 async def _said(errand: Errand, seat: Seat, worker: Worker) -> tuple[Message, ...]:
-    """What the child is told first: by hooks, by skills its type works by, by its parent. Raises
-    ToolError for a skill that cannot be used."""
+    """What the child is told first: by hooks, of its place, by skills its type works by, by its
+    parent. Raises ToolError for a skill that cannot be used."""
     ids, prompt = seat.parent.shared.ids, errand.prompt
     skills, notes = worker.knowledge.instructing, list[str]()
     if seat.told is not None:
         notes.append(f"SubagentStart hook: {seat.told}")
+    if seat.ground is not None:
+        notes.append(seat.ground.told)
     for name in errand.definition.skills:
         notes.append(f"Skill {name}:\n\n{await skills.use(name, '', errand.cwd)}")
     if errand.skill is not None:

@@ -34,10 +34,11 @@ from interlock.offer import offer_of
 from interlock.permissions import BadRule, ChildGate, Rules
 from interlock.prompt import system_blocks
 from interlock.recording import Recordings
-from interlock.running import Identity, Shared, Worker
+from interlock.running import Ground, Identity, Shared, Worker
 from interlock.sessions import Transcript
 from interlock.settled import Settled
 from interlock.tools import FileReads, TodoList, Tool, ToolError, ToolSession
+from interlock.tools.tool import keeps_nothing
 from interlock.window import surroundings
 
 if TYPE_CHECKING:  # it makes our tools, and so imports us
@@ -69,6 +70,7 @@ class Nursery:
         """A child, ready to run. Leaving ends whatever it has left running."""
         shared, paths = seat.parent.shared, self.paths.agent(errand.agent_id)
         fork = errand.inherited is not None
+        ground = seat.ground or seat.parent.ground
         async with AsyncExitStack() as stack:
             todos, gate = TodoList(), _gate(errand, seat.parent)
             knowledge = self._knowledge(errand, gate, seat.parent)
@@ -81,11 +83,12 @@ class Nursery:
                 plan=None,
                 person=None,
                 instructions=knowledge.instructing,
+                sandbox=self.workshop.sandbox if ground is None else ground.sandbox,
                 crew=crew,
             ).all(self.own_tools)
             stack.push_async_callback(_closed, made, self.own_tools)
             tools = _as_parent(made, seat.parent) if fork else _granted(made, errand, seat.parent)
-            front = await self._front(errand, tools, seat.parent, knowledge)
+            front = await self._front(errand, tools, seat.parent, knowledge, ground)
             offer = (
                 seat.parent.offer.forked(tools) if fork else offer_of(shared.settings, tools, ())
             )
@@ -120,13 +123,15 @@ class Nursery:
                     root=errand.cwd,
                     spill=paths.tool_results,
                     reads=reads,
-                    keep=seat.parent.tool_session.keep,
+                    # What lies elsewhere is not what a rewind of the session goes back to.
+                    keep=seat.parent.tool_session.keep if ground is None else keeps_nothing,
                 ),
                 todos=todos,
                 interrupt=seat.interrupt,
                 front=front,
                 offer=offer,
                 knowledge=knowledge,
+                ground=ground,
             )
             crew.parent = worker
             knowledge.takes_calls(worker.calling)
@@ -143,7 +148,12 @@ class Nursery:
         return parent.knowledge.child(gate, errand.inherited, memory)
 
     async def _front(
-        self, errand: Errand, tools: Mapping[str, Tool], parent: Worker, knowledge: Knowledge
+        self,
+        errand: Errand,
+        tools: Mapping[str, Tool],
+        parent: Worker,
+        knowledge: Knowledge,
+        ground: Ground | None,
     ) -> Front:
         """System prompt and tools: a fork has those of its parent, to the byte."""
         if errand.inherited is not None:
@@ -159,8 +169,8 @@ class Nursery:
         return evolve(
             self.front,
             system=system_blocks(options, environment, memory=knowledge.in_system(tools)),
-            notes=knowledge.in_front(tools),
             environment=environment,
+            notes=knowledge.in_front(tools) if ground is None else ground.notes,
         )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from interlock.agents.kept import Kept, kept
 from interlock.home import SessionPaths
 from interlock.tools.excerpt import shortened
+from interlock.worktrees import all_of, swept, tell, told
 from phases.world.messages import Kind, Message, Text, ToolResult
 
 _BEGUN = (
@@ -41,6 +42,19 @@ def untold(paths: SessionPaths, history: Sequence[Message], cap: int) -> tuple[s
             continue
         said = _shown(one, cap, paths) if one.result else _begun(one)
         notes.append(f"The background agent {one.agent_id} ({one.description}): {said}")
+    return tuple(notes)
+
+
+async def left_by_agents(home: Path, session_id: str) -> tuple[str, ...]:
+    """What a killed process of this session has left in worktrees, told once. Those in which
+    nothing is go; other sessions' are not looked at."""
+    left = [one for one in all_of(home) if one.session_id == session_id and not one.told]
+    notes = []
+    async for became in swept(left):
+        if not became.gone and became.tree.record.exists():
+            tell(became.tree)
+            about = f"the agent {became.tree.agent_id} ({became.tree.description})"
+            notes.append(f"The program was ended while {about} was at work. {told(became)}")
     return tuple(notes)
 
 

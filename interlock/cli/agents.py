@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import orjson
@@ -14,8 +14,10 @@ from interlock.agents.definition import INHERIT, AgentDefinition
 from interlock.agents.files import found, from_json
 from interlock.cli.flags import Parser, decoded
 from interlock.cli.main import complain
+from interlock.configuration import Flags, load, sources_of
 from interlock.errors import UsageError
 from interlock.home import home_of
+from interlock.remote.token import VARIABLE
 from interlock.tools import names
 
 _WIDTH = 100
@@ -35,10 +37,19 @@ def run(argv: Sequence[str]) -> int:
     if asked.json:
         print(orjson.dumps([_object(one) for one in types]).decode())
     else:
-        print("\n".join(line for one in types for line in _lines(one)))
+        print("\n".join([*(line for one in types for line in _lines(one)), *_remotes()]))
     for warning in files.warnings:
         complain(warning)
     return 1 if files.warnings else 0
+
+
+def _remotes() -> Iterator[str]:
+    """The other machines that settings name, each with the word that a call has for it."""
+    flags = Flags(sources=sources_of(None))
+    set_up = load(Path.cwd().resolve(), home_of(os.environ), flags=flags, environ=os.environ)
+    for name, place in set_up.remotes.items():
+        yield f"isolation remote:{name}  ({place.origin})"
+        yield f"  {place.value.url}, its token in {place.value.token_env or VARIABLE}"
 
 
 def _lines(one: AgentDefinition) -> list[str]:

@@ -220,6 +220,13 @@ def _lists(found: Configuration) -> Iterator[Row]:
         yield Row(section="env", name=f"env.{name}", value=value, origin=variable.origin)
     for hook in found.hooks:
         yield Row(section="hooks", name="hooks", value=list(hook.json), origin=hook.origin)
+    for name, place in found.remotes.items():
+        yield Row(
+            section="remotes",
+            name=f"remotes.{name}",
+            value=attrs.asdict(place.value),
+            origin=place.origin,
+        )
     yield from (_whole("sandbox", each) for each in found.sandbox)
     for key in found.ignored:
         yield Row(section="ignored", name=key.value, value="ignored", origin=key.origin)

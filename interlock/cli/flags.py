@@ -33,6 +33,8 @@ commands:
   rewind [SESSION]         go back to before a prompt: conversation, files or both
   sessions [tree|show|…]   the sessions of this folder: list, branches, rename, delete
   agents                   the agent types there are, and where each comes from
+  serve                    run agents of other Interlock processes here, over HTTP
+  worktrees [list|clean]   what agents have left in trees of their own; clean: the empty ones go
   permissions explain CALL whether a call like 'Bash(git push)' would run, and why
   mcp COMMAND              MCP servers: list, get, add, remove; serve offers our own tools
   config show [--origin]   every setting in force, where it comes from, and why

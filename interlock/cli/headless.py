@@ -126,7 +126,7 @@ def options_of(asked: argparse.Namespace) -> Options:
     """The agent's options. Raises UsageError."""
     tools = words_of(asked.tools)
     return Options(
-        cwd=_folder(asked.cwd),
+        cwd=folder_of(asked.cwd),
         model=asked.model,
         fallback_models=words_of([asked.fallback_model] if asked.fallback_model else None),
         max_turns=asked.max_turns,
@@ -138,7 +138,7 @@ def options_of(asked: argparse.Namespace) -> Options:
         allowed_tools=words_of(asked.allowedTools),
         disallowed_tools=words_of(asked.disallowedTools),
         permission_mode=PermissionMode(asked.permission_mode or PermissionMode.DEFAULT),
-        directories=tuple(_folder(each, "--add-dir") for each in asked.add_dir or ()),
+        directories=tuple(folder_of(each, "--add-dir") for each in asked.add_dir or ()),
         sandbox_mode=Mode(asked.sandbox) if asked.sandbox else None,
         agents=from_json(asked.agents) if asked.agents else (),
         session_id=asked.session_id,
@@ -175,7 +175,8 @@ def flags_of(asked: argparse.Namespace) -> Flags:
     )
 
 
-def _folder(given: str | None, flag: str = "--cwd") -> Path:
+def folder_of(given: str | None, flag: str = "--cwd") -> Path:
+    """The folder that a flag names. Raises UsageError."""
     if given == "":  # an unset variable of a script: to work where it stands is not what it meant
         raise UsageError(f"{flag} is empty; name a folder, or leave {flag} out")
     try:

@@ -89,6 +89,14 @@ def _dispatch(arguments: list[str], opener: Opener | None) -> int:
         from interlock.cli import skills
 
         return skills.run(arguments[1:])
+    if command == "serve":
+        from interlock.cli import serve
+
+        return serve.run(arguments[1:])
+    if command == "worktrees":
+        from interlock.cli import worktrees
+
+        return worktrees.run(arguments[1:])
     if command == "permissions":
         from interlock.cli import permissions
 

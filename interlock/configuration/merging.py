@@ -19,7 +19,7 @@ from interlock.configuration.origin import Origin, Source, Sourced
 from interlock.configuration.schema import Checked, Found
 from interlock.configuration.trust import folder_of, objection
 from interlock.errors import ConfigurationError
-from interlock.options import PermissionMode
+from interlock.options import PermissionMode, RemotePlace
 from interlock.settings import CHECKPOINTING, env_names
 from phases.world.limits import Limits
 
@@ -71,6 +71,7 @@ class Configuration:
     memory_folder: Sourced[str] | None = None
     numbers: Mapping[str, Sourced[str]] = field(factory=dict)  # ours, by variable
     environ: Mapping[str, str] = field(factory=dict, repr=False)  # for `Settings.of`
+    remotes: Mapping[str, Sourced[RemotePlace]] = field(factory=dict)
     managed_rules_only: bool = False
     mcp_all: bool = False  # servers of projects are started unasked
     mcp_named: tuple[str, ...] = ()  # likewise, these
@@ -120,6 +121,10 @@ def merged(
         memory_folder=merge.first("autoMemoryDirectory"),
         numbers=numbers,
         environ=own | {name: each.value for name, each in numbers.items()},
+        remotes={
+            found.name: Sourced(found.value, found.origin)
+            for found in reversed(merge.all("remotes"))
+        },
         managed_rules_only=merge.managed_rules_only,
         mcp_all=merge.on("enableAllProjectMcpServers"),
         mcp_named=tuple(found.value for found in merge.all("enabledMcpjsonServers")),

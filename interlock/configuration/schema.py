@@ -212,6 +212,14 @@ KEYS = (
         meaning="days that an old session is kept (30), as `INTERLOCK_CLEANUP_DAYS`",
     ),
     Key(
+        name="remotes",
+        shape=shapes.remotes,
+        holds="object of objects",
+        adds_up=True,
+        repository="no",
+        meaning='other machines for agents: `{"gpu": {"url": "https://…", "tokenEnv": "NAME"}}`',
+    ),
+    Key(
         name="interlock.limits",
         shape=shapes.limits,
         holds="object of numbers",

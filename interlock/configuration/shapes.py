@@ -6,17 +6,19 @@ Knows JSON, modes, limits and features; nothing of files, of who wins, or of wha
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from typing import Any, TypeAlias, get_type_hints
+from urllib.parse import urlsplit
 
 import attrs
 from attrs import frozen
 
 from interlock.configuration.files import Document
-from interlock.configuration.json_text import Array, Node, Object, Scalar, kind
+from interlock.configuration.json_text import Array, Member, Node, Object, Scalar, kind
 from interlock.durability import Fsync
-from interlock.options import PermissionMode
+from interlock.options import PermissionMode, RemotePlace
 from phases.world.limits import Limits
 from phases.world.loop import Features
 from phases.world.messages import Json
@@ -40,6 +42,8 @@ class Fault:
     mend: str
     name: str = ""  # of the variable, limit or feature
 
+
+_REMOTE_NAME = re.compile(r"[A-Za-z0-9][\w-]{0,63}")
 
 Read: TypeAlias = Iterator[Item | Fault]
 Shape: TypeAlias = Callable[[Document, Node], Read]
@@ -128,6 +132,53 @@ def whole_object(document: Document, node: Node) -> Read:
         yield Item(value=node, node=node)
     else:
         yield _unlike(node, "an object: {…}")
+
+
+def remotes(document: Document, node: Node) -> Read:
+    """Each a setting of its own, with url and perhaps tokenEnv."""
+    if not isinstance(node, Object):
+        yield _unlike(node, 'an object of names: {"gpu": {"url": "https://…"}}')
+        return
+    for member in node.members:
+        yield _remote(document, member)
+
+
+def _remote(document: Document, member: Member) -> Item | Fault:
+    name, node = member.name, member.value
+    shape = '{"url": "https://…", "tokenEnv": "NAME"}'
+    if not _REMOTE_NAME.fullmatch(name):
+        mend = "name it with letters, digits, - and _"
+        return Fault(node=member.key, problem=f"holds the name {name!r}", mend=mend)
+    if not isinstance(node, Object):
+        return _unlike(node, f"an object: {shape}", name=name)
+    given: dict[str, str] = {}
+    for each in node.members:
+        if each.name not in ("url", "tokenEnv"):
+            problem = f"holds {each.name!r}"
+            return Fault(node=each.key, problem=problem, mend=f"write {shape}", name=name)
+        for read in text(document, each.value):
+            if isinstance(read, Fault):
+                return attrs.evolve(read, name=f"{name}.{each.name}")
+            given[each.name] = str(read.value)
+    wrong = unusable_url(given["url"]) if "url" in given else "has no url"
+    if wrong is not None:
+        return Fault(node=node, problem=wrong, mend=f"write {shape}", name=name)
+    place = RemotePlace(url=given["url"].rstrip("/"), token_env=given.get("tokenEnv"))
+    return Item(value=place, node=node, name=name)
+
+
+def unusable_url(url: str) -> str | None:
+    """Why a remote cannot be reached there; None if it can."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return f"has an url that is none: {url!r}"
+    if parts.scheme not in ("http", "https") or not host or parts.username or parts.query:
+        return f"has an url that is none: {url!r}"
+    if parts.scheme == "http" and host not in ("localhost", "127.0.0.1", "::1"):
+        return "would be sent its token in the clear: http is for this machine only"
+    return None
 
 
 def hooks(document: Document, node: Node) -> Read:

@@ -83,6 +83,8 @@ def _from_repository(found: Found, user: Path) -> str | None:
             return f"{found.key} is not taken from files of a project"
         case "enableAllProjectMcpServers" | "enabledMcpjsonServers":
             return f"{found.key} is not taken from files of a project: it would trust itself"
+        case "remotes":
+            return "remotes are not taken from files of a project; put them into your own settings"
         case "apiKeyHelper":
             return "apiKeyHelper is not run from files of a project"
         case "autoMemoryDirectory":

@@ -7,7 +7,7 @@ from interlock.permissions.ask import (
     TerminalAsker,
     terminal_or_nobody,
 )
-from interlock.permissions.child import Both, Narrowed
+from interlock.permissions.child import Both, Narrowed, Place
 from interlock.permissions.decide import Judge, Judging
 from interlock.permissions.decision import Decision, Part, Question, Verdict
 from interlock.permissions.gate import ChildGate, Gate, NoRequestHooks, RequestHooks
@@ -33,6 +33,7 @@ __all__ = [
     "NoRequestHooks",
     "NobodyAsks",
     "Part",
+    "Place",
     "Question",
     "RequestHooks",
     "Rule",

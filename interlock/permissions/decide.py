@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from attrs import evolve, frozen
 
@@ -25,6 +25,9 @@ from interlock.permissions.paths import covers, guarded, inside, real_or_written
 from interlock.permissions.rules import READERS, Rule, Rules, forbids, permits
 from interlock.permissions.shell import Command, File, read
 from interlock.permissions.shell.reading import SAFE_NAMES
+
+if TYPE_CHECKING:  # the other way round it imports us
+    from interlock.permissions.child import Place
 
 # They change nothing but the session itself; what a sub-agent may do is judged call by call.
 _OWN = frozenset(
@@ -48,6 +51,10 @@ class Judging(Protocol):
     def decide(self, question: Question, said: Decision | None = None) -> Decision: ...
 
     def hides(self, path: Path) -> bool: ...
+
+    def moved(self, place: Place) -> Judging:
+        """The same, about another folder than its own."""
+        ...
 
 
 def stricter(one: Decision, other: Decision) -> Decision:

@@ -6,7 +6,7 @@ for its rest, and what was denied, for the result of the run.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -15,7 +15,7 @@ from attrs import define, evolve, field, frozen
 
 from interlock.options import PermissionMode
 from interlock.permissions.ask import Answer, Asker
-from interlock.permissions.child import Both, Narrowed
+from interlock.permissions.child import Both, Narrowed, Place, placed
 from interlock.permissions.decide import Judge, Judging
 from interlock.permissions.decision import Decision, Question, Verdict
 from interlock.permissions.rules import Rule, Rules
@@ -55,6 +55,9 @@ class Gate:
     hooks: RequestHooks = field(factory=NoRequestHooks)
     denied: Callable[[Question, Decision], None] = _nothing
     keep: Callable[[Update], None] | None = None
+    # Who has to agree to each call too, and asks the person: the parent of a child that runs here
+    # for another process. What is denied here it is not asked.
+    above: Callable[[Question, Decision], Awaitable[Decision]] | None = None
     denials: list[Denial] = field(factory=list)
     # What the session has been given, in order: a resume gives it again.
     changes: list[Update] = field(factory=list)
@@ -127,12 +130,23 @@ class Gate:
         own = Narrowed(base=lambda: self.judge, rules=rules or Rules(), mode=mode)
         return ChildGate(self, Both(own, self), own, agent_id, agent_type)
 
+    def moved(self, place: Place) -> Narrowed:
+        """Its judge, about another folder than its own."""
+        return Narrowed(base=lambda: self.judge, place=place)
+
+    def elsewhere(self, place: Place) -> ChildGate:
+        """The gate for one who works there with our rights."""
+        own = self.moved(place)
+        return ChildGate(self, own, own, place=place)
+
     # --- asking ------------------------------------------------------------------------------
 
     async def _settle(
         self, question: Question, decide: Callable[[], Decision], denials: list[Denial]
     ) -> Decision:
         decision = decide()
+        if self.above is not None and decision.verdict is not Verdict.DENY:
+            decision = await self.above(question, decision)
         if decision.verdict is Verdict.ASK:
             async with self._one_at_a_time:
                 # The answer to the question before may cover this one.
@@ -164,13 +178,18 @@ class Gate:
         self.grant(Update(kind=UpdateKind.ADD_RULES, rules=(suggested(question),)))
 
     def _after_answers(
-        self, question: Question, said: Decision | None, decision: Decision
+        self,
+        question: Question,
+        said: Decision | None,
+        decision: Decision,
+        place: Place | None = None,
     ) -> Decision:
         """What a person allowed for the session, they allowed knowing the ask rules."""
         asked_by_hook = said is not None and said.verdict is Verdict.ASK
         if decision.verdict is not Verdict.ASK or self._granted is None or asked_by_hook:
             return decision
-        granted = self._granted.decide(question)
+        judge = self._granted if place is None else placed(self._granted, place)
+        granted = judge.decide(question)
         if granted.allowed and (granted.rule or granted.parts):
             return evolve(granted, reason="the user allowed it for this session")
         return decision
@@ -195,6 +214,7 @@ class ChildGate:
     _own: Narrowed
     _agent_id: str | None = None
     _agent_type: str | None = None
+    _place: Place | None = None  # where it works, if not where the session does
     denials: list[Denial] = field(factory=list)
     _lent: tuple[Rule, ...] = ()
 
@@ -213,7 +233,8 @@ class ChildGate:
 
     def decide(self, question: Question, said: Decision | None = None) -> Decision:
         heard = self._lends(question) if said is None else said
-        return self._root._after_answers(question, said, self.judge.decide(question, heard))
+        decision = self.judge.decide(question, heard)
+        return self._root._after_answers(question, said, decision, self._place)
 
     def _lends(self, question: Question) -> Decision | None:
         """What the lent rules say; as with a hook's yes, rules and doubts go before it."""
@@ -245,5 +266,11 @@ class ChildGate:
         agent_type: str | None = None,
     ) -> ChildGate:
         """A grandchild: at most this child's rights, and so at most its parent's."""
-        own = Narrowed(base=self._own.now, rules=rules or Rules(), mode=mode)
-        return ChildGate(self._root, Both(own, self.judge), own, agent_id, agent_type)
+        own = Narrowed(base=self._own.now, rules=rules or Rules(), mode=mode, place=self._place)
+        both = Both(own, self.judge)
+        return ChildGate(self._root, both, own, agent_id, agent_type, self._place)
+
+    def elsewhere(self, place: Place) -> ChildGate:
+        """The gate for one who works there with our rights."""
+        judge, own = self.judge.moved(place), self._own.moved(place)
+        return evolve(self, judge=judge, own=own, place=place, denials=[])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -55,7 +56,16 @@ class Left:
     agent_id: str
     meta: dict[str, Any]
     result: dict[str, Any]
-    trace: Trace
+    trace_path: Path
+
+    @property
+    def began(self) -> bool:
+        """One that is interrupted while its place is made comes to no first step."""
+        return self.trace_path.exists()
+
+    @property
+    def trace(self) -> Trace:
+        return read_trace(self.trace_path)
 
 
 def children(agent: Agent) -> dict[str, Left]:
@@ -65,7 +75,7 @@ def children(agent: Agent) -> dict[str, Left]:
         agent_id = path.name.removeprefix("agent-").removesuffix(".meta.json")
         paths, meta = agent.paths.agent(agent_id), orjson.loads(path.read_bytes())
         result = orjson.loads(paths.result.read_bytes())
-        found[meta["description"]] = Left(agent_id, meta, result, read_trace(paths.trace))
+        found[meta["description"]] = Left(agent_id, meta, result, paths.trace)
     return found
 
 

@@ -17,8 +17,10 @@ from interlock.agents.kept import kept
 from interlock.options import Options, PermissionMode, Resume
 from interlock.scripted import ScriptedServer, reply, tool_use
 from interlock.scripted.server import ScriptedServer as Server
+from interlock.worktrees import all_of
 from tests.agent.support import Room, results, sent, tell
 from tests.agents.families import by_prompt, hand, of
+from tests.worktrees.repositories import ALONE, repository
 
 ROOT = Path(__file__).parents[2]
 FREE = PermissionMode.BYPASS_PERMISSIONS
@@ -58,6 +60,33 @@ async def killed(room: Room, server: Server, *, results_there: int) -> None:
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert (room.work / "here").exists()
+
+
+async def test_what_a_killed_child_left_in_its_worktree_is_told_once(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in ALONE.items():
+        monkeypatch.setenv(name, value)
+    repository(room.work)
+    works = f"echo half > half.txt; touch {room.work}/here; sleep 600"
+    scripts = {
+        "go": [reply(hand("it", isolation="worktree"))],
+        "it": [reply(tool_use("Bash", {"command": works}))],
+    }
+    async with ScriptedServer(by_prompt(scripts)) as server:
+        await killed(room, server, results_there=0)
+    (tree,) = all_of(room.home)
+    options = Options(resume=Resume(), permission_mode=FREE)
+    async with ScriptedServer(lambda request: reply("I see.")) as server:
+        for words in ("and?", "and now?"):
+            async with room.open(server, options=options) as agent:
+                await tell(agent, words)
+
+    first, second = (str(sent(request)) for request in server.requests)
+    assert first.count("untracked: half.txt") == 1
+    assert first.count(f"Its worktree is {tree.path}, on the branch {tree.branch}") == 1
+    assert second.count("untracked: half.txt") == 1
+    assert (tree.path / "half.txt").read_text() == "half\n"
 
 
 async def test_a_result_on_disk_is_told_and_one_that_had_begun_is_told_as_such(

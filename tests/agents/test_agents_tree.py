@@ -4,6 +4,7 @@ result comes once, and costs add up."""
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,9 +16,11 @@ from hypothesis import strategies as st
 
 from interlock.scripted import ScriptedServer, SentRequest, reply, tool_use
 from interlock.scripted.replies import Answer, Status
+from interlock.worktrees import all_of
 from phases.world.updates import AgentEnded, AgentStarted, ToolStarted, Update
 from tests.agent.support import Room, Told, living, results, tell, unanswered
 from tests.agents.families import Left, children, first_words, hand
+from tests.worktrees.repositories import ALONE, branches, repository, sh, trees
 
 OVERLOADED = Status(
     status=529,
@@ -29,7 +32,7 @@ REFUSED = Status(
     headers={},
     body={"type": "error", "error": {"type": "authentication_error", "message": "no"}},
 )
-FAULTS = ("none", "none", "none", "overloaded", "refused", "cut", "bash")
+FAULTS = ("none", "none", "none", "overloaded", "refused", "cut", "bash", "commit")
 
 
 @frozen(kw_only=True)
@@ -39,14 +42,23 @@ class Child:
     name: str
     fault: str
     beside: bool
+    apart: bool = False  # in a worktree of its own, where it may leave a commit
     below: tuple[Child, ...] = ()
 
     def all(self) -> list[Child]:
         return [self, *(one for child in self.below for one in child.all())]
 
 
+@pytest.fixture(autouse=True, scope="module")
+def git_alone() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in ALONE.items():
+            patch.setenv(name, value)
+        yield
+
+
 @st.composite
-def trees(draw: st.DrawFn) -> Child:
+def families(draw: st.DrawFn) -> Child:
     """A root, and below it 1 to 49 others in three generations."""
     left = draw(st.integers(1, 49))
     numbers = iter(range(1000))
@@ -61,6 +73,7 @@ def trees(draw: st.DrawFn) -> Child:
             name="go" if depth == 0 else f"n{next(numbers)}",
             fault="none" if depth == 0 else draw(st.sampled_from(FAULTS)),
             beside=depth > 0 and draw(st.integers(0, 4)) == 0,
+            apart=depth > 0 and draw(st.integers(0, 3)) == 0,
             below=tuple(below),
         )
 
@@ -85,10 +98,18 @@ class Script:
         if len(request.body["messages"]) > 1:
             return reply(f"report of {name}")
         calls: list[Any] = [
-            hand(child.name, run_in_background=child.beside) for child in one.below
+            hand(
+                child.name,
+                run_in_background=child.beside,
+                **({"isolation": "worktree"} if child.apart else {}),
+            )
+            for child in one.below
         ]
         if one.fault == "bash":
             calls.append(tool_use("Bash", {"command": "sleep 0.02; echo x"}))
+        if one.fault == "commit" and one.apart:
+            work = f"echo {name} > {name}; git add .; git commit -qm {name}"
+            calls.append(tool_use("Bash", {"command": work}))
         return reply(*calls) if calls else reply(f"report of {name}")
 
 
@@ -98,7 +119,7 @@ def _cut() -> Answer:
     return evolve(reply("half a re"), cut_after=3)
 
 
-@given(tree=trees(), stop_at=st.one_of(st.none(), st.integers(1, 60)))
+@given(tree=families(), stop_at=st.one_of(st.none(), st.integers(1, 60)))
 @settings(max_examples=12)
 async def test_a_tree_leaves_nothing_behind_whatever_happens(
     tree: Child, stop_at: int | None
@@ -115,7 +136,13 @@ async def test_fifty_children_three_deep(tmp_path: Path, stop_at: int | None) ->
         width = {0: 5, 1: 3, 2: 2, 3: 0}[depth]
         below = tuple(child(f"{name}.{number}", depth + 1) for number in range(width))
         fault = "none" if depth == 0 else next(faults)
-        return Child(name=name, fault=fault, beside=name.endswith(".2"), below=below)
+        return Child(
+            name=name,
+            fault=fault,
+            beside=name.endswith(".2"),
+            apart=name.endswith(".1"),
+            below=below,
+        )
 
     tree = child("go", 0)
     assert len(tree.all()) == 51
@@ -125,6 +152,7 @@ async def test_fifty_children_three_deep(tmp_path: Path, stop_at: int | None) ->
 
 async def _holds(tree: Child, stop_at: int | None, folder: Path) -> None:
     room, script = Room.made(folder), Script(tree)
+    repository(room.work)
     few = {"INTERLOCK_MAX_CONCURRENT_REQUESTS": "3", "INTERLOCK_MAX_RETRIES": "2"}
     async with ScriptedServer(script) as server:
         async with room.open(server, environ=few) as agent:
@@ -145,6 +173,7 @@ async def _holds(tree: Child, stop_at: int | None, folder: Path) -> None:
     _every_result_once(server.requests, told)
     _all_are_over(told, left)
     _costs_add_up(left, spent)
+    _trees_are_accounted_for(room, left)
     for path in transcripts:
         if path.exists():
             assert unanswered(path) == []
@@ -173,15 +202,31 @@ def _every_result_once(requests: tuple[SentRequest, ...], told: Told) -> None:
 
 
 def _all_are_over(told: Told, left: dict[str, Left]) -> None:
-    assert all(each.trace.ending is not None for each in left.values())
-    assert all(each.trace.header.depth <= 3 for each in left.values())
-    chains = {told.trace.header.chain_id, *(each.trace.header.chain_id for each in left.values())}
+    traces = [each.trace for each in left.values() if each.began]
+    assert all(trace.ending is not None for trace in traces)
+    assert all(trace.header.depth <= 3 for trace in traces)
+    chains = {told.trace.header.chain_id, *(trace.header.chain_id for trace in traces)}
     assert len(chains) == 1
     begun = [one.agent_id for one in told.updates if isinstance(one, AgentStarted)]
     assert sorted(begun) == sorted(each.agent_id for each in left.values())
     over = Counter(one.agent_id for one in told.updates if isinstance(one, AgentEnded))
     assert set(over.values()) <= {1}
     assert any(isinstance(one, ToolStarted) for one in told.updates) or not left
+
+
+def _trees_are_accounted_for(room: Room, left: dict[str, Left]) -> None:
+    """What git knows is what is written down; each holds something, and its child's report says
+    where. Nothing was done in the main tree."""
+    kept = {tree.branch: tree for tree in all_of(room.home)}
+    assert sorted(branches(room.work)) == sorted([*kept, "main"])
+    assert sorted(trees(room.work)) == sorted(tree.path for tree in kept.values())
+    assert sh("git status --porcelain", room.work) == ""
+    by_id = {each.agent_id: each for each in left.values()}
+    for tree in kept.values():
+        assert sh(f"git log --format=%s {tree.base}..{tree.branch}", room.work) or sh(
+            "git status --porcelain --ignored", tree.path
+        )
+        assert tree.branch in by_id[tree.agent_id].result["result"]
 
 
 def _costs_add_up(left: dict[str, Left], spent: float) -> None:

@@ -11,7 +11,7 @@ import pytest
 from interlock.configuration import Source
 from interlock.configuration.known import UNENFORCED, WITHOUT_EFFECT
 from interlock.configuration.schema import KEYS, table
-from interlock.options import PermissionMode
+from interlock.options import PermissionMode, RemotePlace
 from phases.world.limits import Limits
 from phases.world.loop import Features
 from phases.world.messages import Json
@@ -36,6 +36,7 @@ EVERYTHING = {
     "model": "m",
     "fallbackModel": ["a", "b"],
     "apiKeyHelper": "echo key",
+    "remotes": {"gpu": {"url": "https://gpu:7411/", "tokenEnv": "GPU"}},
     "interlock": {"limits": {"max_retries": 2}, "features": {"snip": True}},
     "cleanupPeriodDays": 20,
     "statusLine": {"type": "command", "command": "x"},
@@ -70,6 +71,7 @@ def test_everything_that_can_be_set_is_understood(place: Place) -> None:
     assert found.fallback_models.value == ("a", "b")
     assert found.api_key_helper is not None
     assert found.api_key_helper.value == "echo key"
+    assert found.remotes["gpu"].value == RemotePlace(url="https://gpu:7411", token_env="GPU")
     assert {name: each.value for name, each in found.numbers.items()} == {
         "INTERLOCK_MAX_RETRIES": "2",
         "INTERLOCK_SNIP": "on",

@@ -243,6 +243,17 @@ def test_a_name_that_only_looks_like_one_steers_nothing(name: str) -> None:
 
 
 @OF_REPOSITORY
+def test_a_repository_cannot_say_where_agents_run(place: Place, source: Source) -> None:
+    place.write(source, {"remotes": {"theirs": {"url": "https://collects.example"}}})
+
+    found = place.configured()
+
+    assert found.options.remotes == {}
+    (warning,) = found.configuration.warnings
+    assert "remotes are not taken from files of a project" in warning
+
+
+@OF_REPOSITORY
 def test_a_repository_cannot_have_it_that_nothing_can_be_taken_back(
     place: Place, source: Source
 ) -> None:
