@@ -23,7 +23,7 @@ demo: install ## watch the agent fix a failing test, with a scripted model and r
 	$(BIN)/interlock demo
 
 test: install ## run every test; prints the coverage of lines and of the machine's edges
-	$(BIN)/python -m pytest -n auto --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -n 4 --cov --cov-report=term:skip-covered
 
 check: lint type diagrams model replay ## all that must be green beside the tests; writes nothing
 

@@ -55,6 +55,7 @@ STRANGERS = {
         "permissions",
         "prompt",
         "quiet",
+        "recording",
         "running",
         "sandbox",
         "sessions",

@@ -197,7 +197,26 @@ def _row(line: bytes, offset: int, damage: list[Damage], *, last: bool) -> Row |
         end = ", cut off at the end of the file" if last else ""
         damage.append(Damage(offset, f"no JSON{end}"))
         return None
-    return _row_of(entry, offset, len(line)) if isinstance(entry, dict) else None
+    problem = _problem_of(entry)
+    if problem is not None:
+        damage.append(Damage(offset, problem))
+        return None
+    return _row_of(entry, offset, len(line))
+
+
+def _problem_of(entry: Any) -> str | None:
+    """Why a line cannot be what it says it is, or None. What says nothing cannot be the line that
+    a history ends with, or all before it would be lost."""
+    if not isinstance(entry, dict):
+        return "no entry"
+    if entry.get("type") not in ("user", "assistant"):
+        return None
+    if not isinstance(entry.get("uuid"), str):
+        return "an entry without a uuid"
+    message = entry.get("message")
+    if not isinstance(message, dict) or not isinstance(message.get("content"), list | str):
+        return f"entry {entry['uuid']} holds no message"
+    return None
 
 
 def _row_of(entry: dict[str, Any], offset: int, length: int) -> Row | None:

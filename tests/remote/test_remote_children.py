@@ -16,7 +16,14 @@ from interlock.permissions import Answer, Decision, Question
 from interlock.remote.wire import RUNS, Order, encoded
 from interlock.scripted import ScriptedServer, reply, tool_use
 from interlock.sessions.runs import RunFile
-from phases.world.updates import AgentEnded, AgentStarted, FromAgent, ToolProgress, Update
+from phases.world.updates import (
+    AgentEnded,
+    AgentStarted,
+    FromAgent,
+    ToolProgress,
+    ToolRunning,
+    Update,
+)
 from tests.agent.support import Room, living, results, tell
 from tests.agents.families import by_prompt, children, hand, of
 from tests.remote.serving import TOKEN, eventually, knowing, served
@@ -35,7 +42,7 @@ def shape(updates: tuple[Update, ...]) -> list[str]:
     kinds = []
     for one in updates:
         inner = one.update if isinstance(one, FromAgent) else one
-        if not isinstance(inner, ToolProgress):
+        if not isinstance(inner, ToolProgress | ToolRunning):  # how often, the clock decides
             kinds.append(f"{type(one).__name__} {type(inner).__name__}")
     return kinds
 
@@ -233,7 +240,10 @@ async def test_a_run_that_nobody_reads_is_ended(room: Room, tmp_path: Path) -> N
             async with (
                 room.open(server) as agent,
                 httpx2.AsyncClient(
-                    base_url=box.url, headers={"Authorization": f"Bearer {TOKEN}"}, trust_env=False
+                    base_url=box.url,
+                    headers={"Authorization": f"Bearer {TOKEN}"},
+                    trust_env=False,
+                    timeout=60,
                 ) as client,
             ):
                 definition = agent.crew.tree.catalogue.find("general-purpose")
@@ -328,6 +338,7 @@ async def test_a_server_that_ends_says_so_to_the_parent(room: Room, tmp_path: Pa
 
     ((_, said, bad),) = results(of(server.requests, "go")[1])
     assert bad
-    assert "it was interrupted" in said
+    # It may be gone before it has told its last.
+    assert "it was interrupted" in said or "the remote box was lost" in said
     assert code == 143
     assert [one for one in living(box.work) if "sleep" in one] == []

@@ -81,7 +81,7 @@ async def test_the_run_that_knows_of_a_call_is_found_whatever_the_time_of_its_fi
     answers = [reply("Hello."), reply("I do.", tool_use("change", {})), reply("Done.")]
     async with (
         ScriptedServer(answers) as server,
-        room.open(server, options=FREE, tools=[change]) as agent,
+        room.open(server, options=attrs.evolve(FREE, record=False), tools=[change]) as agent,
     ):
         await tell(agent, "hi")
         await tell(agent, "change it")

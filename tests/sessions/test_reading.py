@@ -143,6 +143,33 @@ def test_damage_is_told_and_costs_no_more_than_its_line(tmp_path: Path) -> None:
     assert [line.partition(":")[0] for line in got.damage] == ["x.jsonl", "x.jsonl"]
 
 
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ('{"type":"assistant","uuid":"zz","parentUuid":null}', "entry zz holds no message"),
+        ('{"type":"user","uuid":"zz","message":"x"}', "entry zz holds no message"),
+        ('{"type":"user","uuid":5,"message":{"content":"x"}}', "an entry without a uuid"),
+        ('{"type":"user"}', "an entry without a uuid"),
+        ("[1,2]", "no entry"),
+        ('"words"', "no entry"),
+    ],
+)
+def test_a_last_line_that_says_nothing_is_told_and_is_not_where_it_goes_on(
+    tmp_path: Path, line: str, problem: str
+) -> None:
+    path = written(
+        tmp_path / "x.jsonl",
+        entry(1, None, "user", "one"),
+        entry(2, 1, "user", "two"),
+        line.encode(),
+    )
+
+    reading = read(path)
+
+    assert [message.text for message in reading.messages] == ["one", "two"]
+    assert reading.damage == (f"x.jsonl:3: {problem}, left out",)
+
+
 def test_a_missing_file_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(TranscriptError, match="cannot be read: No such file or directory"):
         read_messages(tmp_path / "x.jsonl")
