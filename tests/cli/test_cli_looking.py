@@ -209,7 +209,7 @@ def test_an_unknown_machine_or_flag_is_one_line(shell: Shell) -> None:
 
     assert (
         machine.err == "interlock: no machine is called lop; there are: loop, tool_call, "
-        "queued_message, background_command\n"
+        "queued_message, background_command, background_agent\n"
     )
     assert (flag.code, flag.err) == (1, "interlock: unrecognized arguments: --jsn\n")
 
