@@ -99,9 +99,9 @@ class Instructing:
         self.used[skill.name] = text
         return text
 
-    def turn_back(self) -> None:
-        """Forget what was told and fetched: the conversation has begun anew."""
-        self.book = self.book.anew()
+    def forget(self) -> None:
+        """What was told and fetched stands in the conversation no more."""
+        self.book.forget()
         self.used.clear()
 
     def recall(self, messages: Iterable[Message]) -> None:

@@ -112,9 +112,9 @@ class Knowledge:
 
     def turn_back(self, messages: Iterable[Message]) -> None:
         """Forget what was told after these messages: they are the conversation now."""
-        self.notes = self.notes.anew()
+        self.notes.forget()
         self.files_told.clear()
-        self.instructing.turn_back()
+        self.instructing.forget()
         self.recall(messages)
 
     def recall(self, messages: Iterable[Message]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +45,16 @@ def pytest_configure() -> None:
 def pytest_runtest_teardown(item: pytest.Item) -> None:
     folder = getattr(item, "funcargs", {}).get("tmp_path")
     if isinstance(folder, Path):
-        for path in folder.rglob("*.trace.jsonl"):
+        for path in _traces_in(folder):
             _take_in(path)
             _take_in_calls(path)
+
+
+def _traces_in(folder: Path) -> Iterator[Path]:
+    """Not by `rglob`: that raises where a process that is just ending takes a folder away, and
+    the test that has passed is told as an error."""
+    for place, _, names in os.walk(folder):
+        yield from (Path(place, name) for name in names if name.endswith(".trace.jsonl"))
 
 
 def _take_in(path: Path) -> None:

@@ -46,15 +46,15 @@ class Here:
             )
             try:
                 await worker.run(loop, paths.trace, counted, worker.inbox(), ended.append)
+                left = await child.crew.end()
             except BaseException:
                 if ended:
                     seat.ended(_report(child, errand, ended[0], counted, monotonic() - began))
                 raise
-            # From here on it has a report, also where whoever waits for it is cancelled.
-            seat.ended(_report(child, errand, ended[0], counted, monotonic() - began))
-            left = await child.crew.end()
             report = _report(child, errand, ended[0], counted, monotonic() - began)
-        return evolve(report, notes=(*report.notes, *left))
+            report = evolve(report, notes=(*report.notes, *left))
+            seat.ended(report)  # tidying up can be cancelled, too
+        return report
 
 
 async def _said(errand: Errand, seat: Seat, worker: Worker) -> tuple[Message, ...]:

@@ -49,6 +49,10 @@ class LazyNotes:
         for text in texts:
             self._told |= dict.fromkeys(told_in(text))
 
+    def forget(self) -> None:
+        """What was told stands in the conversation no more."""
+        self._told.clear()
+
     def again(self, most: int) -> str | None:
         """What was told, as it is now, in at most `most` bytes; what does not fit as a whole is
         told again when its folder is touched."""

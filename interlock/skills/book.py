@@ -63,6 +63,10 @@ class SkillBook:
         self._told = self._listed()
         return told
 
+    def forget(self) -> None:
+        """The news stand in the conversation no more: they are told again."""
+        self._told = self._front
+
     def difference(self) -> str:
         """How the list differs from the one in front of every request."""
         return changes(self._front, self.skills.values()).told

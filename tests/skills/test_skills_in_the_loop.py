@@ -9,6 +9,7 @@ import pytest
 from interlock.options import Options, Resume
 from interlock.scripted import Answer, ScriptedServer, SentRequest, reply, tool_use
 from tests.agent.support import MODEL, Room, results, sent, tell
+from tests.agent.test_rewind import go_back
 from tests.skills.writing import command, skill
 
 CAREFUL = Options(model=MODEL)
@@ -257,6 +258,36 @@ async def test_a_fetched_skill_is_put_back_beside_each_summary(room: Room, mine:
     after = [str(sent(server.requests[at])) for at in (3, 5)]
     assert [text.count(BODY) for text in after] == [1, 1]
     assert server.verdict() == ()
+
+
+async def test_what_was_fetched_after_the_prompt_gone_back_to_is_forgotten(
+    room: Room, mine: Path
+) -> None:
+    skill(mine, "review", BODY)
+    skill(mine, "style", "How we write.")
+    (room.work / "shop").mkdir()
+    (room.work / "shop" / "CLAUDE.md").write_text("Prices are in cents.")
+    (room.work / "shop" / "x.py").write_text("x")
+    read = reply(tool_use("Read", {"file_path": "shop/x.py"}))
+    answers = [
+        using("style"),
+        reply("a"),
+        using("review"),
+        read,
+        reply("b"),
+        reply("c"),
+        reply("d"),
+    ]
+    async with ScriptedServer(answers) as server, room.open(server) as agent:
+        await tell(agent, "one")
+        await tell(agent, "two")
+        await go_back(agent, "2")
+        assert await agent.compact(lambda update: None) is None
+        await tell(agent, "on")
+
+    after = str(sent(server.requests[-1]))
+    found = [text in after for text in ("How we write.", BODY, "Prices are in cents.")]
+    assert found == [True, False, False]
 
 
 async def test_a_rule_about_one_skill_holds(room: Room, mine: Path) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from interlock.agents.definition import AgentDefinition, MemoryScope
 from interlock.options import Options
-from interlock.scripted import ScriptedServer, reply, tool_use
+from interlock.scripted import Answer, ScriptedServer, reply, tool_use
 from tests.agent.support import MODEL, Room, results, sent, tell
 from tests.agents.families import by_prompt, children, first_words, hand, of
 from tests.skills.test_skills_in_the_loop import bash, using
@@ -150,7 +149,7 @@ async def test_a_model_may_be_given_by_its_short_name(room: Room, mine: Path) ->
 
 async def test_the_skills_of_an_agent_are_told_before_its_prompt(room: Room, mine: Path) -> None:
     skill(mine, "style", "Write plainly.", allowed_tools="Bash(touch:*)")
-    script: dict[str, list[Any]] = {
+    script: dict[str, list[Answer]] = {
         "go": [reply(hand("child", kind="worker")), reply("Done.")],
         "child": [bash("touch 1"), reply("Made.")],
     }
@@ -187,11 +186,11 @@ async def test_the_memory_of_a_type_is_told_to_it_and_written_by_it_alone(
     folder.mkdir(parents=True)
     (folder / "MEMORY.md").write_text("The tests are slow.")
 
-    def write(name: str) -> object:
+    def write(name: str) -> Answer:
         given = {"file_path": str(folder / name), "content": "Known."}
         return reply(tool_use("Write", given))
 
-    script = {
+    script: dict[str, list[Answer]] = {
         "go": [reply(hand("child", kind="worker")), write("2.md"), reply("Done.")],
         "child": [write("1.md"), reply("Kept.")],
     }
