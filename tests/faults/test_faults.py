@@ -81,19 +81,19 @@ _in_a_large_window, _in_a_small_one, _stopped = Shrinking(), Shrinking(), Shrink
 # --- any script ------------------------------------------------------------------------------
 
 
-@profile(30)
+@profile(20)
 @given(script=ANY)
 def test_whatever_breaks_every_law_holds(script: Script) -> None:
     _in_a_large_window.holds(script)
 
 
-@profile(30)
+@profile(20)
 @given(script=IN_A_SMALL_WINDOW)
 def test_whatever_breaks_in_a_small_window_every_law_holds(script: Script) -> None:
     _in_a_small_one.holds(script)
 
 
-@profile(90)
+@profile(60)
 @given(script=STOPPED)
 def test_whenever_it_is_stopped_every_law_holds(script: Script) -> None:
     _stopped.holds(script)
