@@ -228,7 +228,7 @@ async def test_a_blocked_prompt_was_never_said(room: Room) -> None:
         room.open(server, configured_hooks=hooks) as agent,
     ):
         shown: list[Update] = []
-        refused = await agent.prompt("the secret is 1234", shown.append)
+        refused = await agent.prompt("the secret is xyzzy", shown.append)
         told = await tell(agent, "hi")
 
     assert (refused.reason, refused.error, refused.messages) == (PROMPT_BLOCKED, None, 0)
@@ -236,8 +236,8 @@ async def test_a_blocked_prompt_was_never_said(room: Room) -> None:
     assert refused.text in [one.text for one in shown if isinstance(one, Notice)]
     assert told.ending == ("completed", None)
     assert len(server.requests) == 1
-    assert b"1234" not in orjson.dumps(server.requests[0].body)
-    assert "1234" not in agent.transcript_path.read_text()
+    assert b"xyzzy" not in orjson.dumps(server.requests[0].body)
+    assert "xyzzy" not in agent.transcript_path.read_text()
 
 
 async def test_a_prompt_that_is_interrupted_before_it_was_judged_is_not_taken_up(
