@@ -179,3 +179,14 @@ def test_what_is_timed_is_found_behind_assignments(line: str, tmp_path: Path) ->
     judge = Judge.of(tmp_path, rules, PermissionMode.BYPASS_PERMISSIONS)
 
     assert judge.decide(bash(line, tmp_path)).verdict is Verdict.DENY
+
+
+@pytest.mark.parametrize("line", ["time PS4='$(rm x)'; set -x; :", "time -p PATH=evil; ls"])
+def test_what_is_set_behind_time_alone_is_set_for_all_that_follows(
+    line: str, tmp_path: Path
+) -> None:
+    rules = Rules.parse(allow=["Bash(time:*)", "Bash(set:*)", "Bash(ls:*)"])
+
+    judge = Judge.of(tmp_path, rules, PermissionMode.DEFAULT)
+
+    assert judge.decide(bash(line, tmp_path)).verdict is Verdict.ASK

@@ -240,6 +240,8 @@ class _Walk:
         if words[0].text == "time" and len(words) > 1 and words[1].source in _RESERVED:
             self._note("time in front of a group")
         found = carried(words) if self.depth <= _MAX_DEPTH else None
+        if words[0].text == "time" and found is None and any("=" in w.source for w in words):
+            self._note("time in front of an assignment alone sets it for what follows")
         return command if found is None else self._carrying(command, found)
 
     def _carrying(self, command: Command, found: Carried) -> Command:
