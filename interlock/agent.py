@@ -15,7 +15,7 @@ from time import monotonic
 from attrs import define, evolve
 
 from interlock import token_budget
-from interlock.admission import Admission
+from interlock.admission import Admission, Refused
 from interlock.agents.crew import Crew
 from interlock.checkpoints import Checkpoints
 from interlock.context.autocompact import by_hand, fixed_part_warning
@@ -36,12 +36,14 @@ from interlock.rewinding import Rewind, Rewound, carried_out
 from interlock.running import Bounds, Shared, Worker
 from interlock.session_state import Keeping
 from interlock.speech import Speech
+from interlock.structured import StructuredAnswer
 from interlock.summary import ModelUse, RunSummary
 from interlock.summing import Summing
 from interlock.tally import Tally
 from phases.world.limits import Limits
 from phases.world.loop import NEVER_COMPACTED, AutoCompactTracking, Loop, ToolUseContext
 from phases.world.messages import Message, Text, is_blank
+from phases.world.states import State
 from phases.world.updates import Notice, Show, Update
 
 _NO_TOOL = (
@@ -71,6 +73,7 @@ class Agent:
     _keeping: Keeping
     _checkpoints: Checkpoints
     _crew: Crew  # the main agent's children
+    _structured: StructuredAnswer | None = None
     idle_show: Show = _nobody  # told what background agents do between two prompts
     _prefetches: tuple[PrefetchSource, ...] = ()
     _strange_rules: tuple[str, ...] = ()  # words of the permission flags that name no tool
@@ -165,7 +168,10 @@ class Agent:
         if all(map(is_blank, said)):
             raise UsageError("the prompt is empty: there is nothing to send")
         with self._alone():
-            return await self._prompted(text, show, typed)
+            if self._structured is None:
+                return await self._prompted(text, show, typed)
+            self._structured.begin()
+            return self._structured.finished(await self._prompted(text, show, typed))
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -217,6 +223,11 @@ class Agent:
         for line in left:
             show(Notice("warning", line))
         return self._summing.again(summary) if left else summary
+
+    def not_asked(self, words: str) -> RunSummary:
+        """The summary of a prompt that was none for the model; `words` are the answer."""
+        said = Refused(reason=State.COMPLETED.value, error=None, words=words)
+        return evolve(self._summing.not_run("", said, 0.0), models=self.spent)
 
     async def compact(self, show: Show, focus: str | None = None) -> str | None:
         """Summarise the conversation now, with an eye on `focus`; why it cannot be, or None.

@@ -58,6 +58,7 @@ from interlock.settings import Settings
 from interlock.settled import Settled
 from interlock.spawning import spawners_of
 from interlock.spending import SpendingFile
+from interlock.structured import StructuredAnswer
 from interlock.tools import (
     FileReads,
     Person,
@@ -108,7 +109,9 @@ async def open_agent(
         stack.push_async_callback(transcript.aclose)
         model = options.model or settings.model or DEFAULT_MODEL
         insist_on_prices(options, settings, model)
-        guards = _guards(start, cwd, model, ids, asker, registered(hooks))
+        structured = StructuredAnswer.of(options, settings)
+        functions = hooks if structured is None else (*hooks, *structured.hooks)
+        guards = _guards(start, cwd, model, ids, asker, registered(functions))
         gate, hooked = guards.gate, guards.hooks
         knowledge = Knowledge.of(options, settings, cwd, gate, paths.session_id)
         box, warning = await _sandbox(options, settings, paths, cwd, gate, stack)
@@ -130,6 +133,8 @@ async def open_agent(
             crew=crew,
         )
         offered = workshop.tools(tools)
+        if structured is not None:
+            structured.join(offered)
         for tool in offered.values():
             stack.callback(tool.close)
         servers = await stack.enter_async_context(
@@ -219,6 +224,7 @@ async def open_agent(
             keeping=keeping,
             checkpoints=checkpoints,
             crew=crew,
+            structured=structured,
             prefetches=(*knowledge.prefetches(choose), *prefetches),
             strange_rules=gate.judge.rules.strangers((*names(), *offered)),
             told_first=(*_told_of(box, gate.judge.confined, warning, problem), *start.told),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from attrs import field, frozen
 
 from interlock.sandbox.policy import Mode, SandboxSettings
+from phases.world.messages import Json
 
 if TYPE_CHECKING:  # the other way round it imports these
     from interlock.agents.definition import AgentDefinition
@@ -72,6 +73,7 @@ class Options:
     token_budget: int | None = None  # output tokens a prompt should use; its own words go first
     system_prompt: str | None = None  # in place of our own
     append_system_prompt: str | None = None
+    json_schema: Mapping[str, Json] | None = None  # that the answer is to fit
     tools: tuple[str, ...] | None = None  # names on offer; None: all
     allowed_tools: tuple[str, ...] = ()  # "Read", "Bash(git:*)"
     disallowed_tools: tuple[str, ...] = ()

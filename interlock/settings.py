@@ -47,6 +47,7 @@ class Settings:
     max_thinking_tokens: int | None = None  # 0: thinking is off
     bash_default_timeout_s: float = 120.0
     bash_max_timeout_s: float = 600.0
+    structured_attempts: int = 5  # to answer as a JSON Schema wants it
     web_allow: frozenset[str] = frozenset()  # hosts that WebFetch may reach beside public ones
     tool_references: bool = True  # whether the API loads tools that a result refers to
     entrypoint: str = "cli"
@@ -81,6 +82,7 @@ class Settings:
             bash_default_timeout_s=default_s,
             # A default above the maximum raises it: who asks for the one means the other too.
             bash_max_timeout_s=max(default_s, read.milliseconds("BASH_MAX_TIMEOUT_MS", 600.0)),
+            structured_attempts=read.whole("MAX_STRUCTURED_OUTPUT_RETRIES", least=1) or 5,
             web_allow=read.hosts("INTERLOCK_WEB_ALLOW"),
             tool_references=_knows_references(read),
             entrypoint=read.text("CLAUDE_CODE_ENTRYPOINT") or "cli",

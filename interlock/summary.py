@@ -9,6 +9,9 @@ from attrs import frozen
 
 from phases.world.usage import Usage
 
+UNGIVEN = object()  # no structured answer; None is one
+NO_ANSWER_FITS = "structured_output"  # the error where none came that fits its schema
+
 
 @frozen(kw_only=True)
 class ModelUse:
@@ -48,6 +51,7 @@ class RunSummary:
     duration_s: float
     api_duration_s: float
     answered: bool = False  # `text` is a whole answer, whatever became of the run then
+    structured_output: Any = UNGIVEN  # the answer that fits `Options.json_schema`
     denials: tuple[Denial, ...] = ()
     api_error_status: int | None = None
     api_error_type: str | None = None  # the FailureKind

@@ -72,6 +72,8 @@ STRANGERS = {
     # The question, the decision and a person's answer, and the executor's seam, as types.
     "hooks": {"errors", "permissions", "quiet", "tools"},
     "sandbox": {"errors"},
+    # A tool and hooks of its own, made from what was asked for.
+    "structured": {"errors", "hooks", "options", "settings", "summary", "tools"},
     "scripted": set[str](),
     "configuration": {"durability", "errors", "options", "settings"},
     # It runs children for others, and has others run its own: it stands beside agents.

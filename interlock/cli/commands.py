@@ -51,6 +51,7 @@ class Command:
     run: Callable[[Place, str], Awaitable[End | None]]
     argument: str = ""
     at_once: bool = False
+    anywhere: bool = True  # also where nobody sits at a terminal (`unattended`)
 
 
 async def _compact(place: Place, focus: str) -> None:
@@ -239,16 +240,18 @@ COMMANDS = {
             argument=f"[ID|TITLE] [{_FORK}]",
             help="go on with an earlier session, or in a branch of it",
             run=_resume,
+            anywhere=False,
         ),
         Command(
             name="rewind",
             argument="[N|WORDS]",
             help="go back to before a prompt: conversation, files or both",
             run=_rewind,
+            anywhere=False,
         ),
         Command(name="rename", argument="NAME", help="give this session a name", run=_rename),
-        Command(name="clear", help="begin another session", run=_clear),
-        Command(name="exit", help="leave", run=_leave, at_once=True),
+        Command(name="clear", help="begin another session", run=_clear, anywhere=False),
+        Command(name="exit", help="leave", run=_leave, at_once=True, anywhere=False),
     )
 }
 

@@ -92,6 +92,7 @@ def run_parser() -> Parser:
     add("--fallback-model", type=_some, metavar="M,M", help="asked when the first is overloaded")
     add("--system-prompt", metavar="TEXT", help="in place of our own")
     add("--append-system-prompt", metavar="TEXT", help="behind our own")
+    add("--json-schema", metavar="JSON|@FILE", help="the answer is JSON that fits this schema")
     for name, alias, words in (
         ("--allowedTools", "--allowed-tools", "run without asking: Read, 'Bash(git:*)'"),
         ("--disallowedTools", "--disallowed-tools", "never run"),

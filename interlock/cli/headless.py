@@ -38,6 +38,7 @@ from interlock.options import Options, PermissionMode, Resume
 from interlock.permissions import Asker, BadRule, NobodyAsks, terminal_or_nobody
 from interlock.sandbox.policy import Mode
 from interlock.settings import Settings
+from interlock.structured import schema_in
 from interlock.summary import RunSummary
 from interlock.tools.ask_user import Person
 from phases.world.updates import Show
@@ -134,6 +135,7 @@ def options_of(asked: argparse.Namespace) -> Options:
         token_budget=asked.token_budget,
         system_prompt=asked.system_prompt,
         append_system_prompt=asked.append_system_prompt,
+        json_schema=None if asked.json_schema is None else schema_in(asked.json_schema),
         tools=None if asked.tools is None or tools == ("default",) else tools,
         allowed_tools=words_of(asked.allowedTools),
         disallowed_tools=words_of(asked.disallowedTools),
@@ -240,8 +242,8 @@ async def _run(job: Job, agent: Agent, show: Show, output: Output) -> RunSummary
     if output.gone:
         return broken(agent.session_id, "nobody reads the output")
     try:
-        _insist_on_no_terminal(job)
-        return await agent.prompt(job.prompt, show, typed=job.typed)
+        done = await _said_to_us(job, agent, show)
+        return done or await agent.prompt(job.prompt, show, typed=job.typed)
     except InterlockError as error:
         return broken(agent.session_id, str(error))
     except Exception as error:
@@ -252,16 +254,15 @@ async def _run(job: Job, agent: Agent, show: Show, output: Output) -> RunSummary
         return broken(agent.session_id, f"{words} (set INTERLOCK_DEBUG=1 to see where)")
 
 
-def _insist_on_no_terminal(job: Job) -> None:
-    """Raise UsageError for a command that only a session at the terminal knows."""
+async def _said_to_us(job: Job, agent: Agent, show: Show) -> RunSummary | None:
+    """What comes of a slash command that is the program's own; None for words for the model."""
     said = job.prompt if job.typed is None else job.typed
     if not said.lstrip().startswith("/"):
-        return
-    from interlock.cli import commands
+        return None
+    from interlock.agent import Agent as Whole
+    from interlock.cli import unattended
 
-    found = commands.find(said)
-    if found is not None:
-        raise UsageError(f"/{found.name} is a command of the session at a terminal: interlock")
+    return await unattended.run_command(agent, said, show) if isinstance(agent, Whole) else None
 
 
 def renderer_of(job: Job, session: Session, output: Output) -> Renderer:
@@ -294,7 +295,12 @@ def _exit_code(summary: RunSummary, output: Output, signals: Signals) -> int:
         complain(line)
     if signals.code is not None and (line is not None or signals.code != 130):
         return signals.code
-    return 0 if line is None else 1
+    return exit_code_of(summary)
+
+
+def exit_code_of(summary: RunSummary) -> int:
+    """The code for an ending that no signal has brought about (docs/headless.md)."""
+    return 0 if line_of(summary) is None else 1
 
 
 def _key_source(settings: Settings) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 from interlock.cli.verdict import holds_answer, line_of, wire_of
-from interlock.summary import RunSummary
+from interlock.summary import UNGIVEN, RunSummary
 from phases.world.states import State
 from phases.world.usage import Usage
 
@@ -60,6 +60,8 @@ def result_of(summary: RunSummary) -> Json:
         said["result"] = ""
     else:
         said["result"] = summary.text if line is None else line
+    if summary.structured_output is not UNGIVEN:
+        said["structured_output"] = summary.structured_output
     if summary.api_error_status is not None and not summary.ok:
         said["api_error_status"] = summary.api_error_status
     return said

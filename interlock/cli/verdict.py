@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from interlock.summary import RunSummary
+from interlock.summary import NO_ANSWER_FITS, RunSummary
 from phases.world.failures import FailureKind
 from phases.world.states import State
 
@@ -50,6 +50,8 @@ _API_ERRORS = frozenset({"api_error", "refusal", "max_output_tokens"})
 def wire_of(summary: RunSummary) -> Wire:
     """Subtype and terminal_reason of the result message."""
     reason = summary.reason
+    if summary.error == NO_ANSWER_FITS:
+        return Wire("error_max_structured_output_retries", reason)
     if reason == State.COMPLETED and summary.error in _API_ERRORS:
         return Wire("success", "api_error")
     return Wire(_ENDINGS.get(reason, "success"), reason)  # type: ignore[call-overload]
@@ -68,6 +70,8 @@ def holds_answer(summary: RunSummary) -> bool:
     Of a run that failed, the last text is no result. An interrupt after the last word takes
     nothing from it.
     """
+    if summary.error == NO_ANSWER_FITS:  # whoever asked reads nothing else
+        return False
     if summary.reason == State.ABORTED_STREAMING:
         return summary.answered
     if summary.reason == State.STOP_HOOK_PREVENTED:  # only whole answers come before stop hooks

@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # the other way round it imports us
 _OWN = frozenset(
     {
         "Agent", "AskUserQuestion", "BashOutput", "EnterPlanMode", "KillBash", "KillShell",
-        "Skill", "Sleep", "Task", "TaskOutput", "TaskStop", "TodoWrite",
+        "Skill", "Sleep", "StructuredOutput", "Task", "TaskOutput", "TaskStop", "TodoWrite",
     }
 )  # fmt: skip
 _NETWORK = frozenset({"WebFetch", "WebSearch"})

@@ -56,7 +56,7 @@ def test_a_command_is_run_headless(shell: Shell) -> None:
     ("prompt", "line"),
     [
         ("/fx 12", "no command /fx; did you mean /fix?"),
-        ("/cost", "/cost is a command of the session at a terminal"),
+        ("/exit", "/exit is a command of the session at a terminal"),
         ("/make", "make was not run: its command `touch made`: "),
     ],
 )
