@@ -167,12 +167,16 @@ async def _rewind(place: Place, name: str) -> None:
         cwd=agent.cwd,
         person=place.person,
         say=place.say,
+        warn=lambda line: place.say(f"! {line}"),
+        older="/rewind takes their numbers and words, too",
         undo="/rewind",
         name=name or None,
     )
     agreed = await desk.agreed()
-    if agreed is not None:
-        desk.tell(agreed, await agent.rewind(agreed, place.show))
+    if agreed is None:
+        place.say("nothing was changed")
+        return
+    desk.tell(agreed, await agent.rewind(agreed, place.show))
 
 
 def _insist_on_usable(found: Listed, name: str) -> None:
