@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import anyio
 from attrs import frozen
 
-from interlock.permissions.ask import visible
 from interlock.tools.ask_user import NobodyThere, Person, UserAnswer, UserQuestion
+from interlock.visible import visible
 from phases.world.ports import Interrupt
 
 _NUMBERS = re.compile(r"\s*\d+(?:[\s,]+\d+)*\s*")

@@ -14,7 +14,7 @@ from interlock.context.gauge import render
 from interlock.errors import SessionBusy, SessionNotFound, TranscriptError
 from interlock.mcp import UnknownServer
 from interlock.options import PermissionMode, Resume
-from interlock.permissions.ask import visible
+from interlock.visible import visible
 from interlock.sessions import Listed, insist_on_usable, read, rename, session_named
 from interlock.tools import Person
 from phases.world.updates import Show

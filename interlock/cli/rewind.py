@@ -21,11 +21,11 @@ from interlock.cli.taking_back import Desk, forced
 from interlock.errors import SessionBusy, UsageError
 from interlock.home import SessionPaths, home_of
 from interlock.interrupt import InterruptSignal
-from interlock.permissions.ask import visible
 from interlock.rewinding import What, carried_out
 from interlock.session_state import turn_back
 from interlock.sessions import Transcript, newest_session, session_named
 from interlock.tools.paths import BadPath
+from interlock.visible import visible
 from interlock.world import RandomIds
 
 _EPILOG = """\
