@@ -2,7 +2,8 @@
 
 Writes a transcript of 12,000 rounds, 200 MB, with a compaction near its end, as a long session
 leaves one; another of the same end alone; and one without any compaction. Each is opened in a
-process of its own, as the command line does it, up to where the first prompt could be sent.
+process of its own, as the command line does it, up to where the first prompt could be sent; then
+the prompts are listed that a rewind could go back to, those before a compaction among them.
 """
 
 from __future__ import annotations
@@ -33,7 +34,13 @@ from interlock.assembly import open_agent
 from interlock.model import preload
 from interlock.options import Options, Resume
 from interlock.permissions import NobodyAsks
+from interlock.home import SessionPaths
+from interlock.sessions import points_of
 from interlock.settings import Settings
+
+def agent_path(home, work, session):
+    return SessionPaths.of(home, Path(work), session).transcript
+
 preload().join()
 
 async def main(home, work, session):
@@ -46,8 +53,13 @@ async def main(home, work, session):
     fresh, _ = await opened(None)
     before = peak()
     took, messages = await opened(Resume(session=session))
-    print(json.dumps({"fresh": fresh, "s": took, "messages": messages,
-                      "mb": peak(), "more": peak() - before}))
+    found = {"fresh": fresh, "s": took, "messages": messages, "mb": peak(),
+             "more": peak() - before}
+    before, began = peak(), time.perf_counter()
+    points = points_of(agent_path(settings.home, work, session)).points
+    found |= {"points": len(points), "listed": time.perf_counter() - began,
+              "points_mb": peak() - before}
+    print(json.dumps(found))
 
 anyio.run(main, *sys.argv[1:])
 """
@@ -76,7 +88,9 @@ def lines(rounds: range, *, compacted: bool) -> Iterator[bytes]:
         parent = answer
         if compacted and n == KEPT_FROM:
             mark, summary = 10 * n + 4, 10 * n + 5
-            yield _line("system", mark, None, subtype="compact_boundary")
+            yield _line(
+                "system", mark, None, subtype="compact_boundary", logicalParentUuid=uuid(answer)
+            )
             said = {"role": "user", "content": "all of it"}
             yield _line("user", summary, mark, isCompactSummary=True, message=said)
             parent = summary
@@ -106,6 +120,7 @@ def main(folder: str | None) -> None:
         }
         print(
             f"{'transcript':<26}{'file':>9}{'messages':>10}{'time':>9}{'beyond a new session':>24}"
+            f"{'rewind: prompts':>24}"
         )
         for n, (what, written) in enumerate(kinds.items()):
             path = sessions / f"{uuid(10**9 + n)}.jsonl"
@@ -116,6 +131,8 @@ def main(folder: str | None) -> None:
                 f"{what:<26}{path.stat().st_size / 1e6:>6.0f} MB{found['messages']:>10.0f}"
                 f"{found['s'] * 1000:>6.0f} ms{(found['s'] - found['fresh']) * 1000:>8.0f} ms"
                 f"{found['more']:>7.1f} of {found['mb']:.0f} MB"
+                f"{found['points']:>9.0f} in {found['listed'] * 1000:.0f} ms,"
+                f" {found['points_mb']:.1f} MB"
             )
             path.unlink()
 

@@ -15,7 +15,7 @@ from attrs import evolve, field, frozen
 
 from interlock import spending
 from interlock.agents.taking_up import left_by_agents, results_of, untold
-from interlock.checkpoints import carry_over
+from interlock.checkpoints import Checkpoints, carry_over, damage_of
 from interlock.errors import UsageError
 from interlock.home import SessionPaths
 from interlock.ledger import Account
@@ -86,8 +86,8 @@ async def _resumed(
     source = SessionPaths.of(home, cwd, found.session_id)
     loaded = load(source.state)
     spent = Spent() if resume.fork else _spent(source, found)  # a branch pays for itself
-    problems = (*([loaded.problem] if loaded.problem else []), *spent.damage)
-    told = [Notice("warning", problem) for problem in problems]
+    problems = (loaded.problem, damage_of(Checkpoints.of(source.folder).log), *spent.damage)
+    told = [Notice("warning", problem) for problem in problems if problem is not None]
     state, paths, copied = loaded.state, source, None
     if resume.fork:
         paths = SessionPaths.of(home, cwd, options.session_id or ids.new())

@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 
 import anyio.to_thread
-from attrs import frozen
+from attrs import evolve, frozen
 
 from interlock.checkpoints import (
     Back,
@@ -20,6 +20,7 @@ from interlock.checkpoints import (
     Left,
     Plan,
     Restored,
+    damage_of,
     planned,
     present,
     read_log,
@@ -31,6 +32,7 @@ from interlock.sessions import Point, Points, Transcript, marker_of, points_of
 from interlock.world import RandomIds
 from phases.world.messages import Kind, Message, Text
 
+_MOST_NAMED = 5  # files
 _NOTHING = "there is nothing to go back to: nobody has said anything in this session"
 
 
@@ -71,8 +73,9 @@ def points(paths: SessionPaths) -> Points:
     """Where one can go back to, the oldest first. Raises UsageError where there is nothing."""
     found = points_of(paths.transcript)
     if not found.points:
-        raise UsageError(_NOTHING)
-    return found
+        raise UsageError("; ".join([_NOTHING, *found.damage]))
+    log = damage_of(Checkpoints.of(paths.folder).log)
+    return found if log is None else evolve(found, damage=(*found.damage, log))
 
 
 def point_named(found: Sequence[Point], name: str) -> Point:
@@ -106,16 +109,30 @@ def plan(
     if what is not What.CONVERSATION:
         checkpoints = Checkpoints.of(paths.folder)
         try:
-            files = planned(read_log(checkpoints.log), point.id, present, force)
+            log = read_log(checkpoints.log)
         except OSError as error:
             line = f"the checkpoints in {checkpoints.folder} cannot be read: {error.strerror}"
             raise UsageError(line) from error
+        files = planned(log, point.id, present, force)
         if files.unknown and what is What.FILES:
             raise UsageError(
                 "no checkpoints were kept at that prompt (fileCheckpointingEnabled was off, or "
                 "another program wrote it): only the conversation can go back"
             )
+        _insist_on_changed(force, {change.path for change in log.since(point.id) or ()})
+    elif force:
+        raise UsageError("where the conversation alone goes back no file can be forced to")
     return Rewind(point=point, tip=found.tip, what=what, files=files)
+
+
+def _insist_on_changed(force: Set[Path], changed: Set[Path]) -> None:
+    """Raise UsageError where a file is forced back that the agent has not touched since."""
+    strange = ", ".join(str(path) for path in sorted(force - changed))
+    if strange:
+        known = ", ".join(str(path) for path in sorted(changed)[:_MOST_NAMED])
+        more = " and others" if len(changed) > _MOST_NAMED else ""
+        told = f"it changed {known}{more}" if changed else "it changed none"
+        raise UsageError(f"the agent has not changed {strange} since that prompt; {told}")
 
 
 async def carried_out(
@@ -143,9 +160,10 @@ async def carried_out(
 
 def _note(point: Point, back: Sequence[Back], ids: RandomIds) -> Message:
     files = ", ".join(f"{each.path}{' (removed)' if each.to is None else ''}" for each in back)
+    what = "rewind" if point.rewind else "prompt"
     text = (
         "<system-reminder>\nThe user has put these files back to what they held before the "
-        f"prompt {point.line[:80]!r}: {files}. Read them again before you rely on them.\n"
+        f"{what} {point.line[:80]!r}: {files}. Read them again before you rely on them.\n"
         "</system-reminder>"
     )
     return Message(id=ids.new(), role="user", kind=Kind.NOTE, content=(Text(text),))

@@ -15,7 +15,7 @@ from time import monotonic
 from typing import Any
 
 import orjson
-from attrs import define, evolve, field, frozen
+from attrs import Attribute, define, evolve, field, fields, frozen, resolve_types
 from cattrs import Converter
 
 from interlock.durability import Disk, Moment, mend_of
@@ -50,32 +50,71 @@ class SessionState:
 
 @frozen
 class Loaded:
-    """A state, and why it is an empty one, if there is a reason to tell."""
+    """A state, and what of it begins anew, if there is a reason to tell."""
 
     state: SessionState
     problem: str | None = None
 
 
+_PARTS = {  # as a person knows them
+    "model": "the model",
+    "permission_mode": "the permission mode",
+    "given": "permissions",
+    "shell": "the shell's folder and variables",
+    "todos": "todos",
+    "reads": "the files that were read",
+    "tracking": "earlier compactions",
+    "loaded": "tools that were found",
+    "readable": "folders of long results",
+}
+
+
 def load(path: Path) -> Loaded:
-    """The state in the file at `path`."""
+    """The state in the file at `path`: each part that can be used, whatever the others are."""
     try:
-        return Loaded(_converter.structure(orjson.loads(path.read_bytes()), SessionState))
+        data = orjson.loads(path.read_bytes())
     except FileNotFoundError:
         return Loaded(SessionState())  # another program's session, or one that did not come far
-    except Exception as error:  # cattrs raises whatever the first wrong value leads to
-        why = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        return Loaded(
-            SessionState(),
-            f"{path} cannot be used ({why}): permissions and folder begin anew",
-        )
+    except OSError as error:
+        return Loaded(SessionState(), _unusable(path, error.strerror or str(error)))
+    except orjson.JSONDecodeError:
+        return Loaded(SessionState(), _unusable(path, "no JSON"))
+    if not isinstance(data, dict):
+        return Loaded(SessionState(), _unusable(path, "no JSON object"))
+    known = {each.name: each for each in fields(resolve_types(SessionState))}
+    parts = {name: _part(data[name], each) for name, each in known.items() if name in data}
+    usable = {name: part for name, part in parts.items() if part is not _UNUSABLE}
+    lost = [_PARTS[name] for name in parts.keys() - usable.keys()]
+    problem = f"{path}: what it says of {', '.join(sorted(lost))} cannot be used; that begins anew"
+    return Loaded(SessionState(**usable), problem if lost else None)
 
 
-def turn_back(path: Path) -> None:
-    """As `Keeping.turn_back`, for a session that nobody has open. Raises OSError."""
+_UNUSABLE = object()
+
+
+def _part(said: object, kind: Attribute[Any]) -> Any:
+    """One part as its type, if that is what was said: a converter takes `5` for a text, too."""
+    try:
+        part = _converter.structure(said, kind.type)  # type: ignore[arg-type]
+        same = orjson.loads(encoded(_converter.unstructure(part))) == said
+    except Exception:  # cattrs raises whatever the first wrong value leads to
+        return _UNUSABLE
+    return part if same else _UNUSABLE
+
+
+def _unusable(path: Path, why: str) -> str:
+    return f"{path} cannot be used ({why}): mode, permissions, folder and todos begin anew"
+
+
+def turn_back(path: Path) -> str | None:
+    """As `Keeping.turn_back`, for a session that nobody has open; what of it begins anew, if
+    that is to be told. Raises OSError.
+    """
     loaded = load(path)
-    if loaded.problem is None and path.exists():
+    if path.exists():
         state = evolve(loaded.state, reads={}, todos=(), tracking=NEVER_COMPACTED)
         _replace(path, encoded(_converter.unstructure(state)), Disk())
+    return loaded.problem
 
 
 def _nobody(update: Update) -> None:

@@ -21,7 +21,7 @@ STRANGERS = {
     "memory": {"front_matter", "likeness", "permissions"},  # patterns of paths
     "skills": {"front_matter", "likeness"},
     "prompt": {"options", "context", "children"},  # how context is told to the model
-    "permissions": {"options", "summary"},
+    "permissions": {"options", "summary", "visible"},
     "tools": {
         "permissions",
         "children",

@@ -3,7 +3,7 @@
 from interlock.checkpoints.carrying import carry_over
 from interlock.checkpoints.contents import Contents
 from interlock.checkpoints.keeper import Checkpoints
-from interlock.checkpoints.log import Kept, Log, read_log
+from interlock.checkpoints.log import Kept, Log, damage_of, read_log
 from interlock.checkpoints.plan import Back, Left, Plan, Present, planned
 from interlock.checkpoints.restore import Restored, current, present, restored
 from interlock.checkpoints.shown import NOT_COVERED, lines_of
@@ -21,6 +21,7 @@ __all__ = [
     "Restored",
     "carry_over",
     "current",
+    "damage_of",
     "lines_of",
     "planned",
     "present",

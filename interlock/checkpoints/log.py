@@ -2,13 +2,13 @@
 
 Append-only JSON lines beside the contents. A line is on the disk before the change it tells of is
 made, so after a crash the file holds either its `before` or its `after`. A line that cannot be
-read is passed over: then its change looks like somebody else's, and is left alone.
+read is passed over and told: then its change looks like somebody else's, and is left alone.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,9 @@ from attrs import field, frozen
 
 from interlock.sessions.transcript import private_folder
 from phases.world.messages import Json, encoded
+
+_MOST_NAMED = 5  # lines, where more are damaged
+_MEANS = "a rewind knows nothing of the changes that were told there"
 
 
 @frozen(kw_only=True)
@@ -38,6 +41,7 @@ class Log:
 
     changes: tuple[Kept, ...] = ()
     points: Mapping[str, int] = field(factory=dict)
+    damage: str | None = None  # what cannot be read of it, and what that means
 
     def since(self, point: str) -> tuple[Kept, ...] | None:
         """The changes from a point on; None if it is not known here."""
@@ -53,14 +57,27 @@ def read_log(path: Path) -> Log:
         return Log()
     changes: list[Kept] = []
     points: dict[str, int] = {}
-    for entry in _entries(data):
-        point = entry.get("point")
-        if not isinstance(point, str):
+    bad: list[int] = []
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip():
             continue
-        points.setdefault(point, len(changes))
-        if "path" in entry and (change := _change(entry)) is not None:
-            changes.append(change)
-    return Log(changes=tuple(changes), points=points)
+        entry = _entry(line)
+        point = entry.get("point")
+        change = _change(entry) if "path" in entry else None
+        if not isinstance(point, str) or ("path" in entry and change is None):
+            bad.append(number)
+        if isinstance(point, str):
+            points.setdefault(point, len(changes))
+            changes += [change] if change is not None else []
+    return Log(changes=tuple(changes), points=points, damage=_told(path, bad))
+
+
+def damage_of(path: Path) -> str | None:
+    """What of the log at `path` cannot be read, in one line. Never raises."""
+    try:
+        return read_log(path).damage
+    except OSError as error:
+        return f"{path} cannot be read ({error.strerror or error}): {_MEANS}"
 
 
 def append(path: Path, entry: Mapping[str, Json]) -> None:
@@ -99,14 +116,21 @@ def change_entry(change: Kept) -> dict[str, Json]:
     return entry
 
 
-def _entries(data: bytes) -> Iterator[Mapping[str, Any]]:
-    for line in data.splitlines():
-        try:
-            entry = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            continue  # cut by a crash
-        if isinstance(entry, dict):
-            yield entry
+def _entry(line: bytes) -> Mapping[str, Any]:
+    """What a line says; nothing where it was cut by a crash, or is no line of ours."""
+    try:
+        entry = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return {}
+    return entry if isinstance(entry, dict) else {}
+
+
+def _told(path: Path, bad: Sequence[int]) -> str | None:
+    if not bad:
+        return None
+    named = ", ".join(map(str, bad[:_MOST_NAMED])) + (" …" if len(bad) > _MOST_NAMED else "")
+    lines = f"line {named} is" if len(bad) == 1 else f"{len(bad)} lines ({named}) are"
+    return f"{path}: {lines} no checkpoint, left out: {_MEANS}"
 
 
 def _change(entry: Mapping[str, Any]) -> Kept | None:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import anyio
 from attrs import frozen
 
-from interlock.permissions.ask import visible
 from interlock.tools.ask_user import NobodyThere, Person, UserAnswer, UserQuestion
+from interlock.visible import visible
 from phases.world.ports import Interrupt
 
 _NUMBERS = re.compile(r"\s*\d+(?:[\s,]+\d+)*\s*")
@@ -69,15 +69,17 @@ async def _asked(terminal: int, question: UserQuestion) -> UserAnswer | None:
         if not _NUMBERS.fullmatch(line):
             return UserAnswer(words=line.strip())
         numbers = list(dict.fromkeys(int(number) for number in re.findall(r"\d+", line)))
-        fit = all(1 <= number <= len(question.options) for number in numbers)
+        offered = dict(enumerate(question.options, question.first))
+        fit = all(number in offered for number in numbers)
         if fit and (question.several or len(numbers) == 1):
-            return UserAnswer(chosen=tuple(question.options[n - 1].label for n in numbers))
-        _say(terminal, f"  1 to {len(question.options)}{'' if question.several else ', one'}\n")
+            return UserAnswer(chosen=tuple(offered[number].label for number in numbers))
+        one = "" if question.several else ", one"
+        _say(terminal, f"  {question.first} to {max(offered)}{one}\n")
 
 
 def _shown(question: UserQuestion) -> str:
     lines = [*question.before, "", f"[{question.header}] {question.question}"]
-    for number, option in enumerate(question.options, 1):
+    for number, option in enumerate(question.options, question.first):
         told = f": {option.description}" if option.description else ""
         lines.append(f"  {number}  {option.label}{told}")
     # What a model wrote must not repaint the screen.

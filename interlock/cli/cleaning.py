@@ -20,10 +20,10 @@ from interlock.configuration import Flags, sources_of
 from interlock.configured import configured
 from interlock.errors import UsageError
 from interlock.options import Options
-from interlock.permissions.ask import visible
 from interlock.sessions.cleaning import Cleaned, clean
 from interlock.sessions.ends import listed
 from interlock.sessions.retention import DAY, Plan, plan
+from interlock.visible import visible
 
 
 def flags(parser: Parser) -> None:

@@ -9,14 +9,14 @@ from enum import StrEnum
 from attrs import frozen
 
 from interlock.agent import Agent
-from interlock.cli import memory, picking, taking_back
+from interlock.cli import memory, origin, picking, taking_back
 from interlock.context.gauge import render
 from interlock.errors import SessionBusy, SessionNotFound, TranscriptError
 from interlock.mcp import UnknownServer
 from interlock.options import PermissionMode, Resume
-from interlock.permissions.ask import visible
 from interlock.sessions import Listed, insist_on_usable, read, rename, session_named
 from interlock.tools import Person
+from interlock.visible import visible
 from phases.world.updates import Show
 
 _FORK = "--fork"
@@ -67,6 +67,9 @@ async def _context(place: Place, _: str) -> None:
 
 async def _cost(place: Place, _: str) -> None:
     spent = place.agent.spent
+    came_from = tuple(origin.lines(place.agent.paths))
+    for line in came_from:
+        place.say(line)
     for model, use in spent.items():
         usage = use.usage
         cost = "price not known" if use.cost is None else f"${use.cost:.4f}"
@@ -76,7 +79,8 @@ async def _cost(place: Place, _: str) -> None:
             f"{usage.cache_creation_input_tokens:,} into it"
         )
     if not spent:
-        place.say("nothing was asked yet")
+        own = "this branch has asked nothing yet: its own cost begins at zero"
+        place.say(own if came_from else "nothing was asked yet")
 
 
 async def _memory(place: Place, _: str) -> None:
@@ -168,12 +172,16 @@ async def _rewind(place: Place, name: str) -> None:
         cwd=agent.cwd,
         person=place.person,
         say=place.say,
+        warn=lambda line: place.say(f"! {line}"),
+        older="/rewind takes their numbers and words, too",
         undo="/rewind",
         name=name or None,
     )
     agreed = await desk.agreed()
-    if agreed is not None:
-        desk.tell(agreed, await agent.rewind(agreed, place.show))
+    if agreed is None:
+        place.say("nothing was changed")
+        return
+    desk.tell(agreed, await agent.rewind(agreed, place.show))
 
 
 def _insist_on_usable(found: Listed, name: str) -> None:
@@ -190,6 +198,9 @@ async def _rename(place: Place, name: str) -> None:
     path = place.agent.paths.transcript
     if not path.exists():
         place.say("! nothing was said yet: a session can be named after its first prompt")
+        return
+    if not name:
+        place.say("! /rename NAME gives this session a name, which lists show and /resume takes")
         return
     place.say(f"this session is now called: {rename(path, name)}")
 

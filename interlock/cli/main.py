@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from interlock import __version__
 from interlock.errors import ConfigurationError, InterlockError, UsageError
+from interlock.visible import harmless, harmless_output
 
 if TYPE_CHECKING:
     from interlock.cli.headless import Opener
@@ -58,12 +59,19 @@ def main(argv: Sequence[str] | None = None, *, opener: Opener | None = None) -> 
 
 def complain(line: str) -> None:
     """One line on stderr, whatever its encoding, even if nobody reads it."""
-    text = " ".join(f"interlock: {line}".split())
+    text = harmless(" ".join(f"interlock: {line}".split()))
     with suppress(OSError):
         os.write(2, text.encode("utf-8", "replace") + b"\n")
 
 
 def _dispatch(arguments: list[str], opener: Opener | None) -> int:
+    with harmless_output():
+        code = _command(arguments)
+    return _run(arguments, opener) if code is None else code
+
+
+def _command(arguments: list[str]) -> int | None:
+    """The exit code of a command that begins with its name; None if it is none of these."""
     command = arguments[0] if arguments else ""
     if command in LOOKING:
         from interlock.cli import looking
@@ -113,6 +121,10 @@ def _dispatch(arguments: list[str], opener: Opener | None) -> int:
         from interlock.demo import run as demo
 
         return int(demo(arguments[1:]))
+    return None
+
+
+def _run(arguments: list[str], opener: Opener | None) -> int:
     from interlock.cli import flags
 
     if any(each in ("-h", "--help") for each in _before_dashes(arguments)):

@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import Path
 
 from interlock.errors import SessionNotFound
-from interlock.permissions.ask import visible
 from interlock.sessions import Listed, sessions_in
+from interlock.visible import visible
 
 _MOST = 10
 

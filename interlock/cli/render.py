@@ -14,8 +14,8 @@ from attrs import define, field, frozen
 from interlock.cli.output import Output
 from interlock.cli.result import result_of
 from interlock.cli.verdict import holds_answer
-from interlock.permissions.ask import visible
 from interlock.summary import RunSummary
+from interlock.visible import visible
 from phases.world.messages import Kind, Message, ToolResult, ToolUse, encoded
 from phases.world.updates import (
     AgentEnded,

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from interlock.cli.picking import ago
-from interlock.permissions.ask import visible
 from interlock.sessions import Listed
 from interlock.sessions.ends import one_line
 from interlock.spending import cost_of
+from interlock.visible import visible
 
 _FIRST_PROMPT = 48  # characters
 

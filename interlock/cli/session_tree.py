@@ -11,9 +11,9 @@ from typing import Any
 from attrs import define, field, frozen
 
 from interlock.cli.session_list import counted, facts_json, summed_up
-from interlock.permissions.ask import visible
 from interlock.sessions import Family, Listed, Part, family_of
 from interlock.sessions.ends import one_line
+from interlock.visible import visible
 
 _WORDS = 48  # characters of a prompt
 

@@ -19,7 +19,6 @@ from interlock.cli import cleaning, session_list, session_tree
 from interlock.cli.flags import Parser, decoded
 from interlock.errors import UsageError
 from interlock.home import home_of
-from interlock.permissions.ask import visible
 from interlock.sessions import (
     Listed,
     all_sessions,
@@ -30,6 +29,7 @@ from interlock.sessions import (
     sessions_in,
 )
 from interlock.sessions.ends import one_line
+from interlock.visible import visible
 from phases.world.messages import Kind, Message
 
 _WORDS = 72  # characters of a message

@@ -21,8 +21,8 @@ from prompt_toolkit.patch_stdout import patch_stdout
 
 from interlock.cli.interactive import Interrupting
 from interlock.permissions import Answer, Asker, Decision, Question
-from interlock.permissions.ask import visible
 from interlock.tools.ask_user import Person, UserAnswer, UserQuestion
+from interlock.visible import visible
 
 _LEAVE = "(Ctrl-D or /exit to leave)"
 

@@ -19,6 +19,7 @@ from attrs import frozen
 from interlock.permissions.decision import Decision, Question
 from interlock.permissions.suggest import suggested, told
 from interlock.permissions.updates import Update
+from interlock.visible import visible
 from phases.world.ports import Interrupt
 
 _MAX_SHOWN = 120  # lines of one argument or of a diff; the eye gives up sooner
@@ -152,14 +153,6 @@ def _bounded(text: str, most: int = _MAX_SHOWN) -> list[str]:
     if len(shown) > most:
         return [*shown[:most], f"... and {len(shown) - most} more lines"]
     return shown
-
-
-def visible(text: str) -> str:
-    """Text that cannot steer a terminal: control and direction characters become escapes."""
-    return "".join(
-        letter if letter.isprintable() or letter == "\t" else ascii(letter)[1:-1]
-        for letter in text
-    )
 
 
 def _say(terminal: int, text: str) -> None:

@@ -98,6 +98,11 @@ def _copied(
         entry = entry_at(file, row)
         came_from = {"sessionId": entry.get("sessionId"), "messageUuid": row.uuid}
         kept: dict[str, Any] = entry | {"sessionId": session_id, "forkedFrom": came_from}
+        # Another program's copy says here what the entries were called in its own source.
+        if row.view is not None:
+            kept["compactMetadata"] = entry["compactMetadata"] | {"view": list(row.view)}
+        if row.replaces is not None:
+            kept["replaces"] = row.replaces
         if before is not None and row.parent is not None and row.parent not in rows:
             kept["parentUuid"] = before  # that line was damaged: here nothing tells it was there
         out.write(encoded(kept) + b"\n")

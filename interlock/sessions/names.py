@@ -24,6 +24,9 @@ _FAR = ENDS // 2  # bytes from the end: the rest is room for what is written mea
 def rename(path: Path, name: str) -> str:
     """Give the session at `path` a name, also while another process writes it; the name as it is
     kept, in one line. Raises UsageError for an empty one, and TranscriptError.
+
+    It takes no lock: the writer holds that for as long as the session is open, and who lists
+    sessions must not wait for it. One write at the end of a file is whole on any local disk.
     """
     words = " ".join(name.split())
     if not words:

@@ -1,14 +1,14 @@
 """The places in a session that one can go back to: its prompts, and the rewinds themselves.
 
-All of the file is read, for a prompt may stand before a compaction. A rewind is an entry like the
-others, a marker that hangs on an earlier one: so whoever follows the links, a resume for one,
-goes on from there, and what was left is still in the file.
+All of the file is read, line by line, for a prompt may stand before a compaction. A rewind is an
+entry like the others, a marker that hangs on an earlier one: so whoever follows the links, as a
+resume does, goes on from there, and what was left is still in the file.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
@@ -18,10 +18,16 @@ from attrs import frozen
 from interlock.errors import TranscriptError
 from interlock.sessions.blocks import message_of
 from interlock.sessions.entries import Entry
-from interlock.sessions.rows import Damage, Row, Rows, all_rows, entry_at
+from interlock.sessions.reading import above_of
+from interlock.sessions.rows import Damage, Row, Rows, all_rows, entry_at, numbered
 from phases.world.messages import Kind
 
 REWOUND = "conversation_rewound"
+_TEXT = 2_000  # characters of a prompt that are kept: there may be thousands
+_BACK = "Rewound to before: "
+_UNDONE = "Undid the rewind to before: "
+_AGAIN = "Rewound again to before: "
+_UNDOING = {_BACK: _UNDONE, _UNDONE: _AGAIN, _AGAIN: _UNDONE}
 
 
 @frozen(kw_only=True)
@@ -47,6 +53,7 @@ class Points:
 
     points: tuple[Point, ...] = ()
     tip: str | None = None
+    damage: tuple[str, ...] = ()  # what could not be read, in words
 
 
 def points_of(path: Path) -> Points:
@@ -55,19 +62,19 @@ def points_of(path: Path) -> Points:
     try:
         with path.open("rb") as file:
             rows = all_rows(file, damage)
-            if not rows:
-                return Points()
-            tip = next(reversed(list(rows)))
+            tip = next(reversed(list(rows)), None)
+            line = () if tip is None else _upwards(rows, rows[tip], damage)
             found = [
                 point
-                for row in reversed(list(_upwards(file, rows, rows[tip])))
-                if (point := _point(file, rows, row)) is not None
+                for row in reversed(list(line))
+                if (point := _point(file, rows, row, damage)) is not None
             ]
+            told = numbered(file, damage, path.name)
     except FileNotFoundError:
         return Points()
     except OSError as error:
         raise TranscriptError(str(path), f"cannot be read: {error.strerror or error}") from error
-    return Points(points=tuple(found), tip=tip)
+    return Points(points=tuple(found), tip=tip, damage=told)
 
 
 def marker_of(id_: str, *, to: str | None, point: Point, tip: str | None) -> Entry:
@@ -79,25 +86,31 @@ def marker_of(id_: str, *, to: str | None, point: Point, tip: str | None) -> Ent
         "parentUuid": to,
         "isMeta": False,
         "level": "info",
-        "content": f"Rewound to before: {point.line[:200]}",
+        "content": _words(point)[:200],
         "rewind": {"to": point.id, "from": tip},
     }
 
 
-def _upwards(file: IO[bytes], rows: Rows, row: Row) -> Iterator[Row]:
-    """From the tip to the very first, through compactions."""
+def _words(point: Point) -> str:
+    """What a rewind to `point` is called: one of a rewind undoes that, and says so once."""
+    line = point.line
+    for said, now in _UNDOING.items() if point.rewind else ():
+        if line.startswith(said):
+            return f"{now}{line.removeprefix(said)}"
+    return f"{_BACK}{line}"
+
+
+def _upwards(rows: Rows, row: Row, damage: Sequence[Damage]) -> Iterator[Row]:
+    """From the tip to the very first, through compactions, as a resume goes around damage."""
     seen: set[str] = set()
     at: Row | None = row
     while at is not None and at.uuid not in seen:
         seen.add(at.uuid)
         yield at
-        above = at.parent
-        if above is None and at.type == "system":
-            above = entry_at(file, at).get("logicalParentUuid")
-        at = rows.get(above) if isinstance(above, str) else None
+        at = above_of(at, rows, damage, beyond=True)
 
 
-def _point(file: IO[bytes], rows: Rows, row: Row) -> Point | None:
+def _point(file: IO[bytes], rows: Rows, row: Row, damage: Sequence[Damage]) -> Point | None:
     if row.type == "system" and row.leaves is not None:
         entry = entry_at(file, row)
         text = str(entry.get("content"))
@@ -111,18 +124,19 @@ def _point(file: IO[bytes], rows: Rows, row: Row) -> Point | None:
         return None
     if message.kind is not Kind.PROMPT:
         return None
-    tip = _before(file, rows, row)
-    return Point(id=row.uuid, tip=tip, text=message.text or "(no words)", at=_time(entry))
+    tip = _before(file, rows, row, damage)
+    text = message.text[:_TEXT] or "(no words)"
+    return Point(id=row.uuid, tip=tip, text=text, at=_time(entry))
 
 
-def _before(file: IO[bytes], rows: Rows, row: Row) -> str | None:
+def _before(file: IO[bytes], rows: Rows, row: Row, damage: Sequence[Damage]) -> str | None:
     """What the conversation ended with: notes that were put in front of a prompt go with it."""
-    at = row.parent
-    while at is not None and at in rows and rows[at].type == "user" and not rows[at].answers:
-        if not entry_at(file, rows[at]).get("isMeta"):
+    at = above_of(row, rows, damage)
+    while at is not None and at.type == "user" and not at.answers:
+        if not entry_at(file, at).get("isMeta"):
             break
-        at = rows[at].parent
-    return at
+        at = above_of(at, rows, damage)
+    return None if at is None else at.uuid
 
 
 def _time(entry: dict[str, Any]) -> float | None:

@@ -107,10 +107,10 @@ def chain_of(rows: Rows, damage: Sequence[Damage] = (), at: str | None = None) -
     """
     tip = rows[at or next(reversed(list(rows)))]
     kept = {tip.uuid}
-    above = _above(tip, rows, damage)
+    above = above_of(tip, rows, damage)
     while above is not None and above.uuid not in kept:
         kept.add(above.uuid)
-        above = _above(above, rows, damage)
+        above = above_of(above, rows, damage)
     answered = {call for uuid in kept for call in rows[uuid].answers}
     groups = groups_of(rows)
     # A walk over parents meets one result of a parallel round; its siblings fan out beside it.
@@ -126,11 +126,18 @@ def chain_of(rows: Rows, damage: Sequence[Damage] = (), at: str | None = None) -
     return [row for row in rows.values() if row.uuid in kept]
 
 
-def _above(row: Row, rows: Rows, damage: Sequence[Damage]) -> Row | None:
+def above_of(
+    row: Row, rows: Rows, damage: Sequence[Damage], *, beyond: bool = False
+) -> Row | None:
     """What a row hangs on. Where that line is damaged, the one before it takes its place: one
-    bad line must not cost all that was said before it."""
-    if row.parent is None or row.parent in rows or row.summary:
-        return rows.get(row.parent) if row.parent is not None else None
+    bad line must not cost all that was said before it. `beyond`: also across a compaction, where
+    a history begins.
+    """
+    parent = row.parent or (row.follows if beyond else None)
+    if parent is None or parent in rows:
+        return rows.get(parent) if parent is not None else None
+    if row.summary and not beyond:
+        return None
     before = None
     for each in rows.values():
         if each.offset >= row.offset:

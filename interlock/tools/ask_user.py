@@ -26,6 +26,7 @@ class UserQuestion:
     options: tuple[Option, ...]
     several: bool = False  # more than one may be chosen
     before: tuple[str, ...] = ()  # lines that the person should have seen first
+    first: int = 1  # the number of the first option, where they are a part of a longer list
 
 
 @frozen(kw_only=True)

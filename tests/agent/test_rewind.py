@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from interlock.rewinding import Rewound, What, plan, point_named, points
 from interlock.scripted import Reply, ScriptedServer, SentRequest, reply, tool_use
 from interlock.sessions import read
 from phases.world.updates import Notice, ToolStarted, Update
-from tests.agent.support import MODEL, Room, entries, results, sent, tell
+from tests.agent.support import MODEL, Room, entries, held, results, sent, tell
 
 FREELY = Options(permission_mode=PermissionMode.BYPASS_PERMISSIONS, model=MODEL)
 
@@ -225,3 +226,27 @@ async def test_a_switch_keeps_no_checkpoints(room: Room) -> None:
             plan(agent.paths, found, found.points[0], What.FILES)
 
     assert not Path(agent.paths.folder / "checkpoints").exists()
+
+
+async def test_nothing_goes_back_while_a_prompt_is_under_way(room: Room) -> None:
+    async with (
+        ScriptedServer([*PAINTING[:3], reply("Blue."), reply("Green.")]) as server,
+        held(server, b"Blue.") as line,
+        room.open(line.url) as agent,
+    ):
+        await tell(agent, "make it red")
+        found = points(agent.paths)
+        planned = plan(agent.paths, found, found.points[0])
+        begun = asyncio.Event()
+        running = asyncio.create_task(tell(agent, "now blue", on=lambda *_: begun.set()))
+        await begun.wait()
+        with pytest.raises(UsageError, match="a prompt is under way"):
+            await agent.rewind(planned, nobody)
+        assert (room.work / "a.txt").read_text() == "red\n"
+        line.release()
+        await running
+        await tell(agent, "now green")
+
+    assert said(server.requests[-1]) == [
+        *("make it red", "Red.", "now blue", "Blue.", "now green")
+    ]

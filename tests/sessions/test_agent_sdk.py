@@ -282,3 +282,28 @@ async def test_time_stamps_are_those_of_the_moment(project: Project) -> None:
 
     assert one.began is not None
     assert datetime.fromisoformat(one.began) == datetime.fromtimestamp(NOW, UTC)
+
+
+# A copy of theirs that they copy again forgets what the first one was a copy of.
+@pytest.mark.parametrize(
+    ("first", "second"), [("ours", "ours"), ("ours", "theirs"), ("theirs", "ours")]
+)
+async def test_a_branch_of_a_branch_keeps_what_a_compaction_kept(
+    project: Project, first: str, second: str
+) -> None:
+    kept = (summary(20), *TALK[-2:], prompt(21, "and now?"))
+    await project.put(TALK, kept)
+
+    branch = branched(project, ID, first)
+    twig = branched(project, branch, second)
+
+    assert same(read(project.path(branch)).messages) == same(kept)
+    assert same(read(project.path(twig)).messages) == same(kept)
+
+
+def branched(project: Project, session: str, how: str) -> str:
+    if how == "theirs":
+        return fork_session(session, str(project.cwd)).session_id
+    made = str(uuid4())
+    fork(project.path(session), project.path(made), made)
+    return made

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import orjson
 import pytest
 
 from interlock.errors import TranscriptError, UsageError
-from interlock.sessions import Transcript, rename
+from interlock.sessions import Transcript, read, rename
 from interlock.sessions.ends import ENDS, listed
 from tests.sessions.conversations import prompt, uuid
 
@@ -21,6 +23,16 @@ def name_of(path: Path) -> str | None:
     found = listed(path, 0.0)
     assert found is not None
     return found.name
+
+
+def renaming(path: Path) -> subprocess.Popen[bytes]:
+    """Another process, at work on giving it 200 names."""
+    names = "import sys; from pathlib import Path; from interlock.sessions import rename\n"
+    names += "for n in range(200): print(rename(Path(sys.argv[1]), f'name {n}'), flush=True)"
+    other = subprocess.Popen([sys.executable, "-c", names, str(path)], stdout=subprocess.PIPE)
+    assert other.stdout is not None
+    other.stdout.readline()
+    return other
 
 
 def written(path: Path, kind: str) -> int:
@@ -100,3 +112,25 @@ def test_a_name_of_nothing_and_a_session_that_is_gone_are_refused(tmp_path: Path
     with pytest.raises(TranscriptError, match="cannot be renamed: No such file"):
         rename(tmp_path / "y.jsonl", "The house")
     assert not (tmp_path / "y.jsonl").exists()
+
+
+async def test_names_given_while_another_process_writes_cost_neither_a_line(
+    tmp_path: Path,
+) -> None:
+    """Each line is handed over whole, behind what stands last: the system keeps them apart."""
+    transcript = begun(tmp_path)
+    await transcript.record((prompt(1),))
+    other = renaming(transcript.path)
+    said = [prompt(1)]
+    while other.poll() is None or len(said) < 50:
+        said.append(prompt(len(said) + 1, "z" * 300_000))
+        await transcript.record(tuple(said))
+    other.communicate()
+    transcript.close()
+
+    lines = [orjson.loads(line) for line in transcript.path.read_bytes().splitlines() if line]
+    named = [line["customTitle"] for line in lines if line["type"] == "custom-title"]
+    assert set(named) == {f"name {n}" for n in range(200)}
+    assert read(transcript.path).messages == tuple(said)
+    assert read(transcript.path).damage == ()
+    assert name_of(transcript.path) == "name 199"
