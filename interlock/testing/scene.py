@@ -12,7 +12,7 @@ answers that nobody asked for. Waits between tries are short.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -98,5 +98,11 @@ async def scene(answers: Answers, folder: Path | None = None) -> AsyncIterator[S
         work.mkdir(parents=True, exist_ok=True)
         async with ScriptedServer(answers) as server:
             yield Scene(server=server, home=home, work=work)
-        faults = server.verdict()
+        faults = [*server.verdict(), *_unused(answers, len(server.requests))]
         assert not faults, "the scripted model: " + "; ".join(faults)
+
+
+def _unused(answers: Answers, asked: int) -> list[str]:
+    if not isinstance(answers, Sequence) or asked >= len(answers):
+        return []
+    return [f"it was asked {asked} times, and had {len(answers)} answers"]
