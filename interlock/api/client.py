@@ -14,7 +14,7 @@ from interlock import rewinding, sessions
 from interlock.agent import Agent
 from interlock.api.messages import AnyMessage
 from interlock.api.options import AgentOptions
-from interlock.api.result import Result
+from interlock.api.result import Result, cost_of
 from interlock.api.session import OpenAgent, Prompt
 from interlock.context.gauge import Fill
 from interlock.errors import UsageError
@@ -130,9 +130,7 @@ class Client:
     @property
     def cost(self) -> float | None:
         """USD of the session so far; None: a price is not known."""
-        costs = [use.cost for use in self.models.values()]
-        known = [cost for cost in costs if cost is not None]
-        return sum(known) if len(known) == len(costs) else None
+        return cost_of(self.models)
 
     def context(self) -> Fill:
         """What fills the window now, by kind, and the heaviest single thing."""

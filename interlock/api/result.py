@@ -30,6 +30,7 @@ class Result:
     usage: Usage  # tokens of this prompt, over all models
     models: Mapping[str, ModelUse]  # of the session so far, by model
     cost: float | None  # USD of this prompt; None: a price is not known
+    session_cost: float | None  # USD of the session so far
     duration_s: float
     api_duration_s: float
     denials: tuple[Denial, ...]  # calls that were not permitted
@@ -48,10 +49,26 @@ class Result:
         return self
 
 
+def cost_of(models: Mapping[str, ModelUse]) -> float | None:
+    """USD of all of these; None where a price is not known."""
+    costs = [use.cost for use in models.values()]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None
+
+
 def result_of(
-    summary: RunSummary, *, transcript: Path, trace: Path, endings: Collection[str]
+    summary: RunSummary,
+    *,
+    paid_before: float | None,
+    transcript: Path,
+    trace: Path,
+    endings: Collection[str],
 ) -> Result:
-    """The result that a summary is; `endings` are the names of the caller's own rules."""
+    """The result that a summary is: of a prompt before which the session had cost `paid_before`;
+    `endings` are the names of the caller's own rules."""
+    cost = None
+    if summary.cost is not None and paid_before is not None:
+        cost = max(0.0, summary.cost - paid_before)
     stopped = summary.reason == State.HOOK_STOPPED and summary.error is None
     own = summary.error_text if stopped and summary.error_text in endings else None
     line = " ".join((summary.error_text or summary.error or summary.reason).split())
@@ -67,7 +84,8 @@ def result_of(
         turns=summary.turns,
         usage=summary.usage,
         models=summary.models,
-        cost=summary.cost,
+        cost=cost,
+        session_cost=summary.cost,
         duration_s=summary.duration_s,
         api_duration_s=summary.api_duration_s,
         denials=summary.denials,

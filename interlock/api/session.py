@@ -25,7 +25,7 @@ from interlock.agent import Agent
 from interlock.api.messages import AnyMessage, Init
 from interlock.api.opening import Opening
 from interlock.api.options import AgentOptions
-from interlock.api.result import Result, result_of
+from interlock.api.result import Result, cost_of, result_of
 from interlock.api.telling import Teller
 from interlock.errors import UsageError, WrongLoop
 from interlock.inbox import Queued
@@ -162,6 +162,7 @@ class Turn:
     async def _run(self, prompt: Prompt, data: str | None, last: bool) -> None:
         self._started = True
         agent, asked = self.agent, self.opening.asked
+        paid_before = cost_of(agent.spent)
         teller = Teller(put=self._said.put_nowait, init=self._init, partial=asked.partial_messages)
         for update in self.untold:
             teller.show(update)
@@ -180,6 +181,7 @@ class Turn:
                 self._said.put_nowait(
                     result_of(
                         summary,
+                        paid_before=paid_before,
                         transcript=agent.transcript_path,
                         trace=agent.paths.trace(summary.run_id),
                         endings=[one.name for one in asked.endings],

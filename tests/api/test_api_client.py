@@ -117,6 +117,21 @@ async def test_what_was_used_and_what_fills_the_window_can_be_looked_at(tmp_path
         assert "general-purpose" in client.agents
 
 
+async def test_a_result_has_the_cost_of_its_prompt_and_of_the_session(tmp_path: Path) -> None:
+    async with (
+        scene([reply("one"), reply("two")], tmp_path) as place,
+        Client(place.options()) as client,
+    ):
+        first = await client.run("1")
+        second = await client.run("2")
+
+        assert first.cost == first.session_cost
+        assert second.session_cost == client.cost
+        assert second.cost is not None
+        assert second.cost + (first.cost or 0.0) == pytest.approx(client.cost)
+        assert 0 < second.cost < (client.cost or 0.0)
+
+
 async def test_a_rewind_takes_back_files_and_words(tmp_path: Path) -> None:
     answers = [reply("hello"), write("x"), reply("written"), reply("back")]
     async with (
