@@ -129,7 +129,7 @@ class Turn:
     agent: Agent
     opening: Opening
     untold: Sequence[Update]
-    _said: asyncio.Queue[AnyMessage | Exception] = field(factory=asyncio.Queue)
+    _said: asyncio.Queue[AnyMessage | Exception | None] = field(factory=asyncio.Queue)
     _scope: anyio.CancelScope = field(factory=anyio.CancelScope)
     _task: asyncio.Task[None] | None = None
     _started: bool = False
@@ -143,6 +143,8 @@ class Turn:
         message = await self._said.get()
         if isinstance(message, Exception):
             raise message
+        if message is None:  # the task was cancelled, and not by us: the loop is being closed
+            raise asyncio.CancelledError("the prompt was cancelled from outside")
         return message
 
     def interrupt(self) -> None:
@@ -189,6 +191,8 @@ class Turn:
                 )
         except Exception as error:
             self._said.put_nowait(error)
+        finally:
+            self._said.put_nowait(None)
 
     def _init(self) -> Init:
         agent = self.agent

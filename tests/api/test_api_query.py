@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import os
+import signal
+import subprocess
+import sys
+import time
 from contextlib import aclosing
 from pathlib import Path
 
@@ -24,7 +29,7 @@ from interlock import (
 )
 from interlock.scripted import Answer, Reply, SentRequest, ServerThread, reply, status, tool_use
 from interlock.testing import scene
-from tests.agent.support import held
+from tests.agent.support import held, living, unanswered
 
 
 @interlock.tool
@@ -225,6 +230,51 @@ def test_run_needs_no_event_loop(tmp_path: Path) -> None:
 async def test_run_says_what_to_use_where_a_loop_is_running(tmp_path: Path) -> None:
     with pytest.raises(interlock.WrongLoop, match=r"await interlock\.run_async"):
         interlock.run("hi")
+
+
+def test_outside_of_asyncio_one_line_says_what_is_needed(tmp_path: Path) -> None:
+    opening = interlock.Client().__aenter__()
+
+    with pytest.raises(interlock.WrongLoop, match="no asyncio event loop runs here"):
+        opening.send(None)
+
+
+def test_a_ctrl_c_ends_run_with_its_transcript_whole(tmp_path: Path) -> None:
+    code = """import interlock
+options = interlock.AgentOptions(permission_mode="bypassPermissions", setting_sources=())
+interlock.run("go", options)
+"""
+
+    def answer(request: SentRequest) -> Answer:
+        return reply("", tool_use("Bash", {"command": "echo $$ > pid; sleep 100"}))
+
+    with ServerThread(answer) as server:
+        environment = {
+            **os.environ,
+            "ANTHROPIC_API_KEY": "key",
+            "ANTHROPIC_BASE_URL": server.base_url,
+            "INTERLOCK_HOME": str(tmp_path / "home"),
+        }
+        work = tmp_path / "work"
+        work.mkdir()
+        program = subprocess.Popen(
+            [sys.executable, "-c", code], cwd=work, env=environment, stderr=subprocess.PIPE
+        )
+        wait_for_file(work / "pid")
+        program.send_signal(signal.SIGINT)
+        _, said = program.communicate(timeout=60)
+
+    assert said.decode().rstrip().endswith("KeyboardInterrupt")
+    (transcript,) = (tmp_path / "home").rglob("projects/*/*.jsonl")
+    assert unanswered(transcript) == []
+    assert living(work) == []
+
+
+def wait_for_file(path: Path) -> None:
+    end = time.monotonic() + 60
+    while not (path.exists() and path.read_text().strip()):
+        assert time.monotonic() < end, f"{path} never came"
+        time.sleep(0.02)
 
 
 def test_settings_files_warn_in_the_messages(tmp_path: Path) -> None:
