@@ -22,6 +22,7 @@ from interlock.agents.nursery import Nursery
 from interlock.captioner import chooser, small_models
 from interlock.checkpoints import Checkpoints
 from interlock.cooldown import CoolDown
+from interlock.endings import Ending
 from interlock.front import adapter_of, front_of
 from interlock.home import SessionPaths
 from interlock.hooks import (
@@ -88,6 +89,7 @@ async def open_agent(
     clock: Clock | None = None,
     prefetches: Sequence[PrefetchSource] = (),
     hooks: Sequence[HookMatcher] = (),
+    endings: Sequence[Ending] = (),
 ) -> AsyncIterator[Agent]:
     """Build an agent; closing it ends every process and connection it opened.
 
@@ -95,7 +97,7 @@ async def open_agent(
     `person` answers what the model asks; without one it is told that nobody can.
     `clock` takes the place of the real one: for tests, where nobody wants to wait. `prefetches`
     are asked with each prompt, beside its first request. `hooks` are functions, and come behind
-    those of settings files, which the options hold.
+    those of settings files, which the options hold. `endings` end a run between two turns.
 
     Raises UsageError, with one line that says how to mend it, for what cannot work.
     """
@@ -191,6 +193,7 @@ async def open_agent(
             cooldown=CoolDown(settings.limits.fallback_cooldown_s, clock),
             ids=ids,
             clock=clock,
+            endings=endings,
         )
         worker = Worker(
             shared=shared,

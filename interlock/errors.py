@@ -2,14 +2,19 @@
 
 InterlockError
 ├── UsageError          the command asks for what cannot be: a bad flag, no prompt, no key
-│   └── ConfigurationError   settings files that cannot be used: a line for each thing wrong
+│   ├── ConfigurationError   settings files that cannot be used: a line for each thing wrong
+│   ├── OptionsError         options of the Python API: a line for each thing wrong
+│   └── WrongLoop            the Python API was called where it cannot work
 ├── SettingsError       a setting cannot be used: what, where, how to mend it
 ├── TranscriptError     the transcript cannot be written or read
 │   ├── CallsError      nor what becomes of tool calls: then none begins
 │   └── SessionBusy     another process is writing it
 ├── SessionNotFound     no session can be meant
 │   └── SeveralSessions     several can
-└── RunNotFound         no recorded run has that name
+├── RunNotFound         no recorded run has that name
+├── RunFailed           a run has no whole answer; only raised where that is asked for
+├── EndingBroke         an ending rule of the caller's raised an error
+└── BadTool             a function cannot be a tool (interlock/tools/decorate.py)
 
 Inside the loop a failure is part of an outcome, see `phases/world/failures.py`.
 """
@@ -20,6 +25,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # `--help` imports this file, and is to cost nothing
+    from interlock.api.result import Result
     from phases.world.messages import Message
 
 
@@ -41,6 +47,18 @@ class ConfigurationError(UsageError):
     def __init__(self, problems: Sequence[str]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(self.problems))
+
+
+class OptionsError(UsageError):
+    """Options of the Python API cannot be used. Each problem is `field: what; how to mend`."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(self.problems))
+
+
+class WrongLoop(UsageError):
+    """`run` within a running event loop, or the Python API outside of asyncio's."""
 
 
 class SettingsError(InterlockError):
@@ -97,3 +115,20 @@ class RunNotFound(InterlockError):
         self.name = name
         self.problem = problem
         super().__init__(f"run {name!r}: {problem}")
+
+
+class RunFailed(InterlockError):
+    """A run ended without a whole answer: `result` is all that is known of it."""
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+        super().__init__(result.error or result.reason)
+
+
+class EndingBroke(InterlockError):
+    """The ending rule `name` raised `error`; the run it was asked about ends in `model_error`."""
+
+    def __init__(self, name: str, error: Exception) -> None:
+        self.name = name
+        self.error = error
+        super().__init__(f"the ending rule {name!r} broke: {type(error).__name__}: {error}")

@@ -18,6 +18,7 @@ from fsm import Step
 from interlock.calling import Calling
 from interlock.cooldown import CoolDown
 from interlock.drive import Finished, Ports, drive
+from interlock.endings import Ending, ruled
 from interlock.front import Front
 from interlock.hooks import HookedStop, HookedTools, SessionHooks
 from interlock.inbox import Captions, Inbox, Prefetch, PrefetchSource, Waiting
@@ -64,6 +65,7 @@ class Shared:
     cooldown: CoolDown
     ids: RandomIds
     clock: Clock
+    endings: Sequence[Ending] = ()  # the caller's own, of the main agent's runs
 
 
 @frozen(kw_only=True)
@@ -296,7 +298,7 @@ class Worker:
         )
         return Ports(
             model=self.ledger,
-            executor=executor,
+            executor=ruled(executor, self._endings, lambda: self.standing.loop),
             history=self.transcript,
             interrupt=self.interrupt,
             clock=shared.clock,
@@ -310,6 +312,10 @@ class Worker:
             attachments=inbox,
             stop_hooks=self._stop_hooks,
         )
+
+    @property
+    def _endings(self) -> Sequence[Ending]:
+        return self.shared.endings if self._is_main else ()
 
     @property
     def _stop_hooks(self) -> HookedStop:

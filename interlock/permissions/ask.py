@@ -36,6 +36,7 @@ class Answer:
     always: bool = False
     interrupted: bool = False  # there was no answer
     updates: tuple[Update, ...] = ()
+    arguments: Mapping[str, Any] | None = None  # in place of the call's own: these are allowed
 
 
 class Asker(Protocol):
@@ -44,13 +45,18 @@ class Asker(Protocol):
 
 @frozen
 class NobodyAsks:
-    """No one can be asked: deny at once, and say what would have helped."""
+    """No one can be asked: deny at once, and say what would have helped.
+
+    `mend` is how the user can permit it; `{tool}` in it is what was called.
+    """
+
+    mend: str = "with --allowedTools {tool!r} or with --permission-mode"
 
     async def ask(self, question: Question, decision: Decision) -> Answer:
         reason = (
             f"{decision.reason}, and this session runs without anyone to ask. Do not try the"
             " same in another way; go on without it, or say what you would need. (The user can"
-            f" permit it with --allowedTools {question.tool!r} or with --permission-mode.)"
+            f" permit it {self.mend.format(tool=question.tool)}.)"
         )
         return Answer(allowed=False, reason=reason)
 

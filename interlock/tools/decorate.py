@@ -34,6 +34,7 @@ import anyio.from_thread
 import anyio.to_thread
 from attrs import evolve
 
+from interlock.errors import InterlockError
 from interlock.tools.tool import Arguments, Output, Tool, ToolContext, ToolError
 from phases.world.messages import Json, Media, Text, encoded
 
@@ -46,7 +47,7 @@ R = TypeVar("R")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what the Messages API takes
 
 
-class BadTool(TypeError):
+class BadTool(InterlockError, TypeError):
     """A function that cannot be a tool: told where it is written, not when it is called."""
 
 

@@ -1,0 +1,127 @@
+"""All that a program can ask of an agent, in one value; a plain one needs none of it.
+
+What the command line has a flag for is here under the flag's name; what only code can give
+(functions, tools, hooks, endings) beside it. Checked when it is made, so that what is wrong is
+told where it was written; what it becomes is `opening`'s affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from attrs import field, frozen
+
+from interlock.agents.definition import AgentDefinition
+from interlock.api.asking import CanUseTool, OnQuestion
+from interlock.api.hooks import FunctionHook
+from interlock.endings import Ending
+from interlock.hooks import HookMatcher
+from interlock.options import PermissionMode, Resume
+from interlock.tools import Tool, tool
+from phases.world.ports import Clock
+
+Names: TypeAlias = Iterable[str] | str  # one name, or several
+
+
+def _path(given: str | PathLike[str]) -> Path:
+    return Path(given).expanduser()
+
+
+def _maybe_path(given: str | PathLike[str] | None) -> Path | None:
+    return None if given is None else _path(given)
+
+
+def _paths(given: Iterable[str | PathLike[str]]) -> tuple[Path, ...]:
+    return tuple(map(_path, [given] if isinstance(given, str) else given))
+
+
+def _names(given: Names) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _maybe_names(given: Names | None) -> tuple[str, ...] | None:
+    return None if given is None else _names(given)
+
+
+def _tools(given: Iterable[Tool | Callable[..., Any]]) -> tuple[Tool, ...]:
+    """Plain functions become tools, with the careful defaults. Raises BadTool."""
+    return tuple(one if isinstance(one, Tool) else tool(one) for one in given)
+
+
+def _hooks(given: Iterable[FunctionHook | HookMatcher]) -> tuple[FunctionHook | HookMatcher, ...]:
+    return tuple(given)
+
+
+def _endings(given: Iterable[Ending]) -> tuple[Ending, ...]:
+    return tuple(given)
+
+
+def _agents(given: Iterable[AgentDefinition]) -> tuple[AgentDefinition, ...]:
+    return tuple(given)
+
+
+def _mode(given: PermissionMode | str | None) -> PermissionMode | str | None:
+    return PermissionMode(given) if given in set(PermissionMode) else given
+
+
+def _resume(given: Resume | str | None) -> Resume | str | None:
+    return given
+
+
+@frozen(kw_only=True)
+class AgentOptions:
+    """One agent's options. None means: as settings files, the environment or the defaults say.
+
+    Raises OptionsError, a line for each thing that is wrong, and BadTool.
+    """
+
+    cwd: Path = field(factory=Path.cwd, converter=_path)
+    model: str | None = None
+    fallback_models: tuple[str, ...] = field(default=(), converter=_names)
+    system_prompt: str | None = None  # in place of our own
+    append_system_prompt: str | None = None
+
+    max_turns: int | None = None
+    max_budget_usd: float | None = None
+    token_budget: int | None = None  # output tokens a prompt should use
+
+    # Your own: functions with `@tool`, or typed functions as they are.
+    tools: tuple[Tool, ...] = field(default=(), converter=_tools)
+    # Names of those of ours that are on offer; None: all, `()`: none.
+    built_in_tools: tuple[str, ...] | None = field(default=None, converter=_maybe_names)
+    # By name: a definition as `.mcp.json` has it, or a server of the package `mcp` itself.
+    mcp_servers: Mapping[str, Any] = field(factory=dict)
+    agents: tuple[AgentDefinition, ...] = field(default=(), converter=_agents)
+
+    permission_mode: PermissionMode | str | None = field(default=None, converter=_mode)
+    allowed_tools: tuple[str, ...] = field(default=(), converter=_names)  # "Bash(git:*)", "Edit"
+    disallowed_tools: tuple[str, ...] = field(default=(), converter=_names)
+    directories: tuple[Path, ...] = field(default=(), converter=_paths)  # worked in besides cwd
+    sandbox: str | None = None  # "off", "auto", "required"
+    can_use_tool: CanUseTool | None = None  # asked where nothing decides; None: that is denied
+    on_question: OnQuestion | None = None  # answers what the model asks; None: nobody does
+    hooks: tuple[FunctionHook | HookMatcher, ...] = field(default=(), converter=_hooks)
+    endings: tuple[Ending, ...] = field(default=(), converter=_endings)
+
+    session_id: str | None = None  # a UUID, of a new session or of a branch
+    # A session to go on with: its id, its title or a part of one; `Resume()`: the newest.
+    resume: Resume | str | None = field(default=None, converter=_resume)
+    partial_messages: bool = False  # text as it arrives, too
+    raw_events: bool = False  # each event of the Messages API's stream, too
+    record: bool | None = None  # so that the run can be run again to the byte
+
+    settings: Mapping[str, Any] | str | PathLike[str] | None = None  # over those of files
+    setting_sources: tuple[str, ...] | None = field(default=None, converter=_maybe_names)
+    env: Mapping[str, str] = field(factory=dict, repr=False)  # over this process's own
+    api_key: str | None = field(default=None, repr=False)
+    base_url: str | None = None
+    home: Path | None = field(default=None, converter=_maybe_path)  # for sessions and settings
+    clock: Clock | None = field(default=None, repr=False, eq=False)  # for tests
+
+    def __attrs_post_init__(self) -> None:
+        from interlock.api.checking import insist_on_sound
+
+        insist_on_sound(self)

@@ -1,0 +1,49 @@
+"""One prompt, one agent: `query` for its messages, `run` for its result."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from interlock.api.client import last_of
+from interlock.api.messages import AnyMessage
+from interlock.api.options import AgentOptions
+from interlock.api.result import Result
+from interlock.api.session import OpenAgent, Prompt
+from interlock.errors import WrongLoop
+
+
+async def query(
+    prompt: Prompt, options: AgentOptions | None = None, *, data: str | None = None
+) -> AsyncGenerator[AnyMessage, None]:
+    """Run one prompt in a session of its own; the last message is its Result.
+
+    Who stops reading stops the run: after `break`, Python closes the generator beside what comes
+    next; `async with aclosing(query(…))` waits for it there. `data` is put behind the prompt, and
+    nothing in it means anything to the program. Raises InterlockError for what cannot work; a run
+    that fails is a Result.
+    """
+    opened = await OpenAgent.begun(options or AgentOptions())
+    try:
+        async with aclosing(opened.prompt(prompt, data, last=True)) as messages:
+            async for message in messages:
+                yield message
+    finally:
+        await opened.aclose()
+
+
+async def run_async(
+    prompt: Prompt, options: AgentOptions | None = None, *, data: str | None = None
+) -> Result:
+    """Run one prompt to its end."""
+    return await last_of(query(prompt, options, data=data))
+
+
+def run(prompt: Prompt, options: AgentOptions | None = None, *, data: str | None = None) -> Result:
+    """Run one prompt to its end, in an event loop of its own. Ctrl-C stops it."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(run_async(prompt, options, data=data))
+    raise WrongLoop("an event loop is running here already: await interlock.run_async(…) instead")
