@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,6 +74,7 @@ class Options:
     system_prompt: str | None = None  # in place of our own
     append_system_prompt: str | None = None
     json_schema: Mapping[str, Json] | None = None  # that the answer is to fit
+    answer_check: Callable[[Json], object] | None = None  # beyond it; ValueError says why not
     tools: tuple[str, ...] | None = None  # names on offer; None: all
     allowed_tools: tuple[str, ...] = ()  # "Read", "Bash(git:*)"
     disallowed_tools: tuple[str, ...] = ()

@@ -110,6 +110,7 @@ STRANGERS = {
         "sandbox",
         "sessions",
         "settings",
+        "structured",
         "summary",
         "tools",
     },

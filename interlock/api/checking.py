@@ -9,10 +9,11 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from interlock.agents.definition import AgentDefinition
+from interlock.api.answering import AnswerForm
 from interlock.api.hooks import FunctionHook, matcher_of
 from interlock.configuration import CHOSEN
 from interlock.endings import Ending
-from interlock.errors import OptionsError, SettingsError
+from interlock.errors import OptionsError, SettingsError, UsageError
 from interlock.hooks import HookMatcher, registered
 from interlock.options import PermissionMode, Resume
 from interlock.permissions import BadRule, Rules
@@ -28,6 +29,7 @@ def insist_on_sound(options: AgentOptions) -> None:
     problems = [
         *_numbers(options),
         *_words(options),
+        *_answer(options),
         *_rules(options),
         *_functions(options),
         *_endings(options),
@@ -65,6 +67,15 @@ def _words(options: AgentOptions) -> Iterator[str]:
     for name, value in options.env.items():
         if not (isinstance(name, str) and isinstance(value, str)):
             yield f"env: {name!r} is set to {value!r}; names and values are text"
+
+
+def _answer(options: AgentOptions) -> Iterator[str]:
+    if options.answer is None:
+        return
+    try:
+        AnswerForm(options.answer)
+    except UsageError as error:
+        yield str(error)
 
 
 def _one_of(name: str, value: object, known: tuple[str, ...]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from interlock.agent import Agent
+from interlock.api.answering import AnswerForm
 from interlock.api.asking import NOBODY, FunctionAnswers, FunctionAsks
 from interlock.api.hooks import matcher_of
 from interlock.api.options import AgentOptions
@@ -34,12 +35,14 @@ class Opening:
     settings: Settings
     warnings: tuple[str, ...]  # of settings files
     asker: FunctionAsks | None
+    form: AnswerForm | None  # of the answer
 
     @classmethod
     def of(cls, asked: AgentOptions, environ: Mapping[str, str]) -> Opening:
         """Reads files, and runs an `apiKeyHelper` if need be. Raises InterlockError."""
         try:
-            found = configured(_options(asked), _flags(asked), _environ(asked, environ))
+            form = None if asked.answer is None else AnswerForm(asked.answer)
+            found = configured(_options(asked, form), _flags(asked), _environ(asked, environ))
         except BadRule as error:
             raise OptionsError([str(error)]) from error
         here = tuple(in_process(*one) for one in asked.mcp_servers.items() if not _is_json(one[1]))
@@ -52,6 +55,7 @@ class Opening:
             options=options,
             settings=found.settings,
             warnings=found.configuration.warnings,
+            form=form,
             asker=None if asked.can_use_tool is None else FunctionAsks(asked.can_use_tool),
         )
 
@@ -69,7 +73,7 @@ class Opening:
         )
 
 
-def _options(asked: AgentOptions) -> Options:
+def _options(asked: AgentOptions, form: AnswerForm | None) -> Options:
     named = asked.built_in_tools
     return Options(
         cwd=asked.cwd,
@@ -80,6 +84,8 @@ def _options(asked: AgentOptions) -> Options:
         token_budget=asked.token_budget,
         system_prompt=asked.system_prompt,
         append_system_prompt=asked.append_system_prompt,
+        json_schema=None if form is None else form.schema,
+        answer_check=None if form is None else form.read,
         # Your own are on offer because you gave them, whatever is chosen among ours.
         tools=None if named is None else (*named, *(tool.name for tool in asked.tools)),
         allowed_tools=asked.allowed_tools,

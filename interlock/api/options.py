@@ -84,6 +84,10 @@ class AgentOptions:
     system_prompt: str | None = None  # in place of our own
     append_system_prompt: str | None = None
 
+    # The form of the answer: a type (a pydantic model, a dataclass, list[str], ...) or a JSON
+    # Schema; `Result.answer` holds it.
+    answer: Any = None
+
     max_turns: int | None = None
     max_budget_usd: float | None = None
     token_budget: int | None = None  # output tokens a prompt should use

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from attrs import frozen
 
+from interlock.api.answering import AnswerForm
 from interlock.errors import RunFailed
-from interlock.summary import Denial, ModelUse, RunSummary
+from interlock.summary import UNGIVEN, Denial, ModelUse, RunSummary
 from phases.world.states import State
 from phases.world.usage import Usage
 
@@ -19,6 +20,7 @@ class Result:
     """A run that is over. A failed one is a value too: `raise_for_error` makes it an error."""
 
     text: str  # of the last reply
+    answer: Any = None  # where a form was asked for: the answer in it
     reason: str  # the ending of the table: "completed", "max_turns", … (interlock/table.py)
     ending: str  # the name of an ending rule of yours that held, else `reason`
     error: str | None  # one line that says why there is no whole answer; None: there is one
@@ -63,6 +65,7 @@ def result_of(
     transcript: Path,
     trace: Path,
     endings: Collection[str],
+    form: AnswerForm | None = None,
 ) -> Result:
     """The result that a summary is: of a prompt before which the session had cost `paid_before`;
     `endings` are the names of the caller's own rules."""
@@ -74,6 +77,7 @@ def result_of(
     line = " ".join((summary.error_text or summary.error or summary.reason).split())
     return Result(
         text=summary.text,
+        answer=_answer(summary, form),
         reason=summary.reason,
         ending=own or summary.reason,
         error=None if summary.ok else line,
@@ -92,3 +96,8 @@ def result_of(
         transcript=transcript,
         trace=trace,
     )
+
+
+def _answer(summary: RunSummary, form: AnswerForm | None) -> Any:
+    given = summary.structured_output
+    return None if form is None or given is UNGIVEN else form.read(given)

@@ -186,6 +186,7 @@ class Turn:
                         paid_before=paid_before,
                         transcript=agent.transcript_path,
                         trace=agent.paths.trace(summary.run_id),
+                        form=self.opening.form,
                         endings=[one.name for one in asked.endings],
                     )
                 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 
 from attrs import evolve
 
@@ -23,6 +23,9 @@ _NOT_YET = (
 )
 
 
+Check = Callable[[Json], object]  # raises ValueError for what is no answer
+
+
 class StructuredAnswer(Tool):
     """Takes one answer per prompt, the last that fits; after `most` that do not, the run ends."""
 
@@ -34,9 +37,10 @@ class StructuredAnswer(Tool):
     # Checked against the schema itself, so that refusals count and say all that is wrong.
     input_schema: Mapping[str, Json] = {"type": "object"}
 
-    def __init__(self, schema: AnswerSchema, most: int) -> None:
+    def __init__(self, schema: AnswerSchema, most: int, check: Check | None = None) -> None:
         self._schema = schema
         self._most = most
+        self._check = check
         self.begin()
 
     def begin(self) -> None:
@@ -49,7 +53,8 @@ class StructuredAnswer(Tool):
         """The one of a session, if it is to have one. Raises UsageError for no schema."""
         if options.json_schema is None:
             return None
-        return cls(AnswerSchema(options.json_schema), settings.structured_attempts)
+        schema = AnswerSchema(options.json_schema)
+        return cls(schema, settings.structured_attempts, options.answer_check)
 
     def join(self, offered: MutableMapping[str, Tool]) -> None:
         """Be offered, whatever was chosen of the others. Raises UsageError."""
@@ -89,11 +94,21 @@ class StructuredAnswer(Tool):
 
     async def run(self, arguments: Arguments, context: ToolContext) -> Output:
         value, problems = self._schema.read(arguments)
+        problems = problems or self._further(value)
         if problems:
             self._refused += 1
             raise ToolError(f"The answer does not fit the schema: {'; '.join(problems)}")
         self._given = (value,)
         return Output("The answer was given. Nothing more is needed.")
+
+    def _further(self, value: Json) -> tuple[str, ...]:
+        """What the caller's own check has against it."""
+        try:
+            if self._check is not None:
+                self._check(value)
+        except ValueError as error:
+            return (" ".join(str(error).split()),)
+        return ()
 
     # --- the hooks ---------------------------------------------------------------------------
 

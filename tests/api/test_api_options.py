@@ -38,6 +38,8 @@ from interlock.options import PermissionMode
         ("endings", [Ending("completed", bool)], "'completed' is the table's own name"),
         ("endings", [Ending("a", bool), Ending("a", bool)], "endings: two are called 'a'"),
         ("session_id", "x", "session_id: 'x' is no UUID"),
+        ("answer", {"type": 3}, "answer is no JSON Schema: $.type"),
+        ("answer", print, "makes no JSON Schema"),
         ("resume", 3, "resume: 3 is no session"),
     ],
 )
@@ -91,6 +93,8 @@ FLAGS = {
     "token_budget": "token_budget",
     "system_prompt": "system_prompt",
     "append_system_prompt": "append_system_prompt",
+    "json_schema": "answer",
+    "answer_check": "answer",
     "tools": "built_in_tools",
     "allowed_tools": "allowed_tools",
     "disallowed_tools": "disallowed_tools",

@@ -38,6 +38,10 @@ API: dict[str, Answers] = {
     "hello": [reply("Hello, reader.")],
     "notes": [reply("", tool_use("Read", {"file_path": "notes.txt"})), reply("Milk.")],
     "none": [],
+    "city": [
+        reply("", tool_use("StructuredOutput", {"name": "Ulm", "people": "126000"})),
+        reply("Done."),
+    ],
     "weather": [
         reply("", tool_use("weather", {"city": "Rome", "days": 3})),
         reply("Three sunny days in Rome."),
