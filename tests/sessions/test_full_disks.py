@@ -187,7 +187,7 @@ async def test_a_trace_and_a_recording_that_cannot_go_on_are_warnings_and_the_ru
     assert trace.startswith("explain and replay will see this run up to here: its trace cannot be")
     assert trace.endswith("File too large; raise the limit on file sizes (ulimit -f)")
     assert recording.startswith("this run is not recorded: ")
-    assert told.trace.damage is None
+    assert told.trace.damage == ()
 
 
 # --- files that are taken away ---------------------------------------------------------------
