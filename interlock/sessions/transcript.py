@@ -133,9 +133,12 @@ class Transcript:
 
     async def record_mended(self, messages: tuple[Message, ...]) -> None:
         """Write, for each message that replaces one, that it does."""
+        replacing = [message for message in messages if message.replaces is not None]
+        if not replacing:
+            return
         self._open()
-        for message in messages:
-            if message.replaces is not None and message.id not in self._known:
+        for message in replacing:
+            if message.id not in self._known:
                 self._add(message)
 
     def settle(self, moment: Moment) -> None:
