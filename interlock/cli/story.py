@@ -53,12 +53,11 @@ def _call(life: Life, began: float) -> str:
 def ending_of(trace: Trace) -> str:
     """How long the run is, and how it ended."""
     steps = f"{trace.steps} step{'' if trace.steps == 1 else 's'}"
-    unread = trace.steps - len(trace)
-    if unread:
-        steps = f"{steps}, {unread} of which cannot be read"
+    missing = trace.steps - len(trace)
+    unread = f", {missing} of which cannot be read" if missing else ""
     if trace.ending is None:
-        return f"{steps}; not over: the trace stops at {trace.path[-1]}"
-    return f"{steps} in {trace[-1].time - trace[0].time:.2f} s; ended: {trace.ending}"
+        return f"{steps}{unread}; not over: the trace stops at {trace.path[-1]}"
+    return f"{steps} in {trace[-1].time - trace[0].time:.2f} s{unread}; ended: {trace.ending}"
 
 
 def _why(record: Record) -> str:
