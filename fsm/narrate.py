@@ -14,6 +14,7 @@ from typing import Any
 from attrs import define, field
 
 from fsm.declare import Machine
+from fsm.errors import TraceError
 from fsm.explain import Considered, Explanation, asks, change, does, explain, label, listed
 from fsm.record import Record, Trace
 
@@ -33,13 +34,28 @@ def narrate(
     """The paragraphs of the story, each of one or more lines.
 
     `facts` says in a few words what the outcome of a record told. `beside` says what else
-    happened in that step and must not be left out, a line each; mostly nothing. Raises TraceError
-    where `machine` could not have made the trace.
+    happened in that step and must not be left out, a line each; mostly nothing. A step that is
+    missing, or that `machine` could not have made, is told as such. Raises TraceError for the
+    trace of another machine.
     """
+    if trace.header.machine != machine.name:
+        raise TraceError("trace", f"is of machine {trace.header.machine}, not {machine.name}")
     teller = _Teller(facts or (lambda record: ""))
     stretch: list[Record] = []
+    expected = 0
     for record in trace:
-        story = explain(machine, record)
+        problem = _missing(expected, record.sequence)
+        expected = record.sequence + 1
+        try:
+            story = explain(machine, record)
+        except TraceError as error:
+            story, problem = None, f"#{record.sequence}  This step {error.problem}."
+        if problem is not None:
+            yield from teller.over(stretch)
+            stretch = []
+            yield _wrapped(problem)
+        if story is None:
+            continue
         if is_decision(story, trace.header.endings):
             yield from teller.decided(story, stretch)
             stretch = []
@@ -50,6 +66,14 @@ def narrate(
             stretch = []
             yield "\n".join(_wrapped(line) for line in news.splitlines())
     yield from teller.over(stretch)
+
+
+def _missing(expected: int, sequence: int) -> str | None:
+    if expected == sequence:
+        return None
+    if expected == sequence - 1:
+        return f"#{expected}  This step cannot be read."
+    return f"#{expected} to #{sequence - 1}  These steps cannot be read."
 
 
 def is_decision(story: Explanation, endings: Sequence[str] = ()) -> bool:

@@ -32,6 +32,7 @@ class Header:
     depth: int  # 0 for the user's own run, 1 for a run that this one started
     start: Any  # JSON, the caller's initial loop
     format: int = FORMAT
+    made_up: bool = False  # its line cannot be read: this is what the records tell of it
 
 
 @frozen
@@ -69,11 +70,34 @@ class Record:
 
 @frozen
 class Trace:
-    """The records of one run in order; `damage` says what was wrong with the file, if anything."""
+    """The records of one run in order; `damage` says what was wrong with the file, line by line.
+
+    `torn`: its end was cut off by a crash. What had not been written whole had not happened, so
+    that costs nothing.
+    """
 
     header: Header
     records: tuple[Record, ...]
-    damage: str | None = None
+    damage: tuple[str, ...] = ()
+    torn: bool = False
+
+    @property
+    def lossy(self) -> bool:
+        """Whether something that was written whole cannot be read any more."""
+        return len(self.damage) > self.torn
+
+    @property
+    def known(self) -> tuple[Record, ...]:
+        """The records up to the first that is missing: what can be decided once more."""
+        if self.header.made_up:
+            return ()
+        first = next((at for at, one in enumerate(self.records) if one.sequence != at), None)
+        return self.records[:first]
+
+    @property
+    def steps(self) -> int:
+        """How many steps the run took, those that cannot be read included."""
+        return self.records[-1].sequence + 1 if self.records else 0
 
     def __len__(self) -> int:
         return len(self.records)

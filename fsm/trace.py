@@ -1,7 +1,7 @@
-"""Write and read traces: JSON lines, a header first, each record one whole line.
+"""Write traces: JSON lines, a header first, each record one whole line.
 
-A crash can cut off only the last line; reading forgives that and says so, and nothing else.
-Read `replay` next: it takes the recorded decisions once more.
+So a crash can cut off only the last one. Read `reading` for the way back, and then `replay`: it
+takes the recorded decisions once more.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import IO, Any, Self
 import orjson
 
 from fsm.errors import TraceError
+from fsm.reading import HEADER, RECORD, read_trace
 from fsm.record import FORMAT, Header, Looked, Record, Trace, digest, header_of, record_of
 
 __all__ = [
@@ -137,35 +138,12 @@ class TraceWriter:
             raise
 
 
-def read_trace(path: str | PathLike[str]) -> Trace:
-    """The trace in the file `path`.
-
-    A last line that was cut off is left out and told in `damage`. Raises TraceError, with file
-    and line, for any other damage; OSError if there is no such file.
-    """
-    *lines, rest = Path(path).read_bytes().split(b"\n")
-    if not lines:
-        raise TraceError(f"{path}:1", "has no header")
-    header = _header(_object(lines[0], f"{path}:1"), f"{path}:1")
-    records: list[Record] = []
-    for number, line in enumerate(lines[1:], start=2):
-        where = f"{path}:{number}"
-        record = _record(_object(line, where), where)
-        if records and record.sequence != records[-1].sequence + 1:
-            raise TraceError(
-                where, f"record {record.sequence} stands after {records[-1].sequence}"
-            )
-        records.append(record)
-    damage = f"{path}:{len(lines) + 1}: cut off after {len(rest)} bytes" if rest else None
-    return Trace(header, tuple(records), damage)
-
-
 def _header_line(header: Header) -> bytes:
-    return _line({"format": header.format} | {key: getattr(header, key) for key in _HEADER})
+    return _line({"format": header.format} | {key: getattr(header, key) for key in HEADER})
 
 
 def _record_line(record: Record) -> bytes:
-    values = {key: getattr(record, key) for key in _RECORD}
+    values = {key: getattr(record, key) for key in RECORD}
     values["tried"] = [[each.edge, each.guard, each.value] for each in record.tried]
     return _line(values)
 
@@ -176,76 +154,6 @@ def _line(value: dict[str, Any]) -> bytes:
     except TypeError:
         # Half a surrogate pair and whole numbers over 64 bits are JSON too, and models send them.
         return json.dumps(value).encode("ascii") + b"\n"
-
-
-# What each line must hold, and of which type; what else it holds is left for later versions.
-_HEADER: dict[str, tuple[type, ...]] = {
-    "machine": (str,),
-    "table": (str,),
-    "initial": (str,),
-    "endings": (list,),
-    "chain_id": (str,),
-    "depth": (int,),
-    "start": (object,),
-}
-_RECORD: dict[str, tuple[type, ...]] = {
-    "sequence": (int,),
-    "time": (float, int),
-    "machine": (str,),
-    "source": (str,),
-    "destination": (str,),
-    "outcome": (str,),
-    "payload": (object,),
-    "tried": (list,),
-    "edge": (int,),
-    "reason": (str, type(None)),
-    "changed": (dict,),
-    "chain_id": (str,),
-    "depth": (int,),
-}
-
-
-def _object(line: bytes, where: str) -> dict[str, Any]:
-    try:
-        value = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        try:
-            value = json.loads(line)
-        except ValueError as error:
-            raise TraceError(where, f"is no JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise TraceError(where, "is no JSON object")
-    return value
-
-
-def _fields(
-    value: dict[str, Any], wanted: dict[str, tuple[type, ...]], where: str
-) -> dict[str, Any]:
-    for key, types in wanted.items():
-        if key not in value:
-            raise TraceError(where, f"has no {key}")
-        if not isinstance(value[key], types):
-            raise TraceError(where, f"its {key} is a {type(value[key]).__name__}")
-    return {key: value[key] for key in wanted}
-
-
-def _header(value: dict[str, Any], where: str) -> Header:
-    if value.get("format") != FORMAT:
-        raise TraceError(where, f"is of format {value.get('format')}, known is {FORMAT}")
-    fields = _fields(value, _HEADER, where)
-    return Header(**fields | {"endings": tuple(fields["endings"])})
-
-
-def _record(value: dict[str, Any], where: str) -> Record:
-    fields = _fields(value, _RECORD, where)
-    tried: list[Looked] = []
-    for each in fields["tried"]:
-        match each:
-            case [int(edge), str(guard), bool(held)]:
-                tried.append(Looked(edge, guard, held))
-            case _:
-                raise TraceError(where, f"has a guard that is not [edge, name, value]: {each}")
-    return Record(**fields | {"tried": tuple(tried)})
 
 
 def _told(record: Record) -> dict[str, Any]:

@@ -158,12 +158,14 @@ async def open_agent(
         slots = anyio.Semaphore(settings.limits.max_concurrent_requests)
         checkpoints = Checkpoints.of(paths.folder, on=settings.file_checkpointing)
         reads = FileReads()
+        costs = SpendingFile(paths.costs, transcript.disk)
+        transcript.beside = costs.sync
         ledger = Ledger(
             Settled(adapter, transcript),
             slot=slots,
             helpers=helpers,
             accounts=dict(start.spent),
-            paid=SpendingFile(paths.costs).add,
+            paid=costs.add,
         )
         keeping = _keeping(start, gate, todos, reads, offered)
         keeping.loaded = offer.loaded

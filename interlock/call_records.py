@@ -8,6 +8,7 @@ as the run's own trace does (see `records`).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -78,11 +79,20 @@ class Life:
         """The step of the loop it ended in, or that was under way when the file ends."""
         return int(self.records[-1].payload["under"])
 
+    @property
+    def whole(self) -> bool:
+        """Whether each record goes on where the one before it stopped: none is missing."""
+        ways = [TOOL_CALL.initial.value, *(record.destination for record in self.records)]
+        return all(one == record.source for one, record in zip(ways, self.records, strict=False))
+
     def told(self, outcome: type[T]) -> T | None:
-        """The last outcome of this type it was told."""
+        """The last outcome of this type it was told; None too where that cannot be read."""
         name = outcome.__name__
         said = [record for record in self.records if record.outcome == name]
-        return _structured(said[-1].payload.get("told"), outcome) if said else None
+        try:
+            return _structured(said[-1].payload.get("told"), outcome) if said else None
+        except ValueError:
+            return None
 
 
 @frozen
@@ -91,6 +101,12 @@ class Calls:
 
     trace: Trace | None = None  # None: no call was made, or an older version made the run
     lives: tuple[Life, ...] = ()
+    damage: tuple[str, ...] = ()  # with the file, and line or record
+
+    @property
+    def lossy(self) -> bool:
+        """Whether something that was written of calls cannot be read any more."""
+        return self.trace is not None and len(self.damage) > self.trace.torn
 
     def under(self, step: int) -> tuple[Life, ...]:
         """Those that ended in this step of the loop."""
@@ -103,7 +119,10 @@ class Calls:
 
 
 def calls_of(run: Path) -> Calls:
-    """The calls of the run with this trace. Raises TraceError; ValueError for another version."""
+    """The calls of the run with this trace, as far as they can be read.
+
+    Raises TraceError for a file that is no trace, ValueError for that of another machine.
+    """
     path = beside(run)
     if path == run or not path.is_file():
         return Calls()
@@ -112,16 +131,23 @@ def calls_of(run: Path) -> Calls:
         raise ValueError(f"{path}: a trace of {trace.header.machine}, not of {TOOL_CALL.name}")
     current: dict[str, Life] = {}
     lives: list[Life] = []
+    damage: dict[str, None] = {}  # a call whose first record is lost is told once
     for record in trace:
         said = record.payload if isinstance(record.payload, Mapping) else {}
         name, facts = said.get("call"), said.get("facts")
+        if not isinstance(name, str) or not isinstance(said.get("under"), int):
+            damage[f"{path}: record {record.sequence} belongs to no call, left out"] = None
+            continue
         if facts is not None:  # an id may come up again: after a reply that was dropped
-            current[str(name)] = Life(_structured(facts, CallFacts))
-            lives.append(current[str(name)])
-        if name not in current or not isinstance(said.get("under"), int):
-            raise ValueError(f"{path}: record {record.sequence} belongs to no call")
-        current[str(name)].records.append(record)
-    return Calls(trace, tuple(lives))
+            current.pop(name, None)
+            with suppress(ValueError):
+                current[name] = Life(_structured(facts, CallFacts))
+                lives.append(current[name])
+        if name in current:
+            current[name].records.append(record)
+        else:
+            damage[f"{path}: how call {name} began cannot be read: it is left out"] = None
+    return Calls(trace, tuple(lives), (*trace.damage, *damage))
 
 
 def again(life: Life, *, what_if: bool = False) -> Replayed[CallFacts]:

@@ -86,17 +86,41 @@ def terminal_of(ending: State, loop: Loop, came_from: State) -> Terminal:
     return Terminal(reason=ending, error=ending.value, text=text)
 
 
-def unrecorded(terminal: Terminal, problem: str, lost: Sequence[Message]) -> tuple[Terminal, str]:
-    """The Terminal of a run whose end could not be written down, and what to tell of that.
+def unrecorded(
+    terminal: Terminal, problem: str, lost: Sequence[Message], *, forgotten: bool = False
+) -> tuple[Terminal, str | None]:
+    """The Terminal of a run whose end could not be written down, and what else to tell of that.
 
-    An answer stays one, but a session that lacks it is no success.
+    An answer stays one, but a session that lacks it is no success. `forgotten`: the prompt is no
+    part of the session (see `without_unsaid`).
     """
     kinds = Counter(message.kind for message in lost if message.kind in _NAMES)
     parts = [f"{n} {_NAMES[kind]}{'s' if n > 1 else ''}" for kind, n in kinds.items()]
     told = f"{problem}. Not in the transcript: {', '.join(parts)}." if parts else f"{problem}."
+    if forgotten:
+        told = f"{told} The prompt is not kept: give it again."
     if terminal.error is None:
-        terminal = evolve(terminal, error=NOT_RECORDED, text=f"The run is not recorded. {told}")
+        text = f"The run is not recorded. {told}"
+        return evolve(terminal, error=NOT_RECORDED, text=text), None
+    if terminal.text == f"{problem}.":  # what ended the run is told once
+        return evolve(terminal, text=told), None
     return terminal, told
+
+
+def without_unsaid(messages: tuple[Message, ...], lost: Sequence[Message]) -> tuple[Message, ...]:
+    """The history without a prompt that was not written down and not answered.
+
+    Kept, it would go out unasked together with the next one; and a process that is ended before
+    that has forgotten it anyway.
+    """
+    unwritten = {message.id for message in lost if message.kind is Kind.PROMPT}
+    at = len(messages)
+    for number in reversed(range(len(messages))):
+        if messages[number].role == "assistant":
+            break
+        if messages[number].id in unwritten:
+            at = number
+    return messages[:at]
 
 
 _NAMES = {

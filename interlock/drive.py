@@ -14,7 +14,14 @@ from anyio import CancelScope
 from attrs import frozen
 
 from fsm import LiveMachine, Step, name_of
-from interlock.closing import Terminal, failure_of, final_history, terminal_of, unrecorded
+from interlock.closing import (
+    Terminal,
+    failure_of,
+    final_history,
+    terminal_of,
+    unrecorded,
+    without_unsaid,
+)
 from interlock.errors import InterlockError, TranscriptError
 from interlock.quiet import Quiet
 from interlock.table import LOOP
@@ -160,8 +167,11 @@ async def _close(
         await ports.history.record(messages)
     except Exception as error:  # a full disk must not hide how the run ended
         lost = error.unwritten if isinstance(error, TranscriptError) else ()
-        terminal, line = unrecorded(terminal, one_line(error), lost)
-        ports.show(Notice("error", line))
+        said = without_unsaid(messages, lost)
+        forgotten, messages = said != messages, said
+        terminal, line = unrecorded(terminal, one_line(error), lost, forgotten=forgotten)
+        if line is not None:
+            ports.show(Notice("error", line))
     if terminal.error is not None and ports.stop_hooks is not None:
         ports.stop_hooks.stop_failed(loop, failure_of(terminal, loop))
     finished = Finished(terminal=terminal, loop=loop, messages=messages)

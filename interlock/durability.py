@@ -89,6 +89,8 @@ def mend_of(error: OSError) -> str:
             return "raise the limit on file sizes (ulimit -f)"
         case errno.EROFS | errno.EACCES | errno.EPERM:
             return "make it writable, or set INTERLOCK_HOME to a folder that is"
+        case errno.EEXIST:
+            return "move away the file that stands in its place, or set INTERLOCK_HOME to another"
         case errno.ENOENT | errno.ENOTDIR | errno.ESTALE:
             return "put its folder back, or set INTERLOCK_HOME to another"
         case errno.EIO:

@@ -8,6 +8,8 @@ InterlockError
 ├── SettingsError       a setting cannot be used: what, where, how to mend it
 ├── TranscriptError     the transcript cannot be written or read
 │   ├── CallsError      nor what becomes of tool calls: then none begins
+│   ├── TraceFileError  nor the trace of a run: then it does not begin
+│   ├── FolderError     nor the folder that they lie in
 │   └── SessionBusy     another process is writing it
 ├── SessionNotFound     no session can be meant
 │   └── SeveralSessions     several can
@@ -90,6 +92,18 @@ class CallsError(TranscriptError):
     """What a call does cannot be written down, so it does not happen."""
 
     what = "record of calls"
+
+
+class TraceFileError(TranscriptError):
+    """The trace of a run cannot be begun, so neither can the run."""
+
+    what = "trace"
+
+
+class FolderError(TranscriptError):
+    """A folder in which a session is written cannot be."""
+
+    what = "folder"
 
 
 class SessionBusy(TranscriptError):

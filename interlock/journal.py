@@ -14,9 +14,9 @@ from attrs import define, field
 from fsm import Step, TraceWriter, header_of, record_of
 from interlock import call_records, records
 from interlock.durability import Moment, mend_of
-from interlock.errors import CallsError, TranscriptError
+from interlock.errors import CallsError, TraceFileError
 from interlock.quiet import Quiet
-from interlock.sessions.transcript import Transcript, private_folder
+from interlock.sessions.transcript import Transcript, private_folder, unwritable
 from interlock.table import LOOP
 from interlock.tools.lifecycle import TOOL_CALL, CallFacts, CallState
 from phases.world.loop import Loop
@@ -27,7 +27,7 @@ _log = Quiet("interlock.loop")
 
 
 def opened_trace(path: Path, loop: Loop) -> TraceWriter:
-    """The trace of a run that begins. Raises TranscriptError where it cannot be written."""
+    """The trace of a run that begins. Raises TraceFileError where it cannot be written."""
     header = header_of(
         LOOP, chain_id=loop.run.chain_id, depth=loop.run.depth, start=records.start(loop)
     )
@@ -35,7 +35,7 @@ def opened_trace(path: Path, loop: Loop) -> TraceWriter:
         private_folder(path.parent)
         return TraceWriter(header, path, log=_log.debug)
     except OSError as error:
-        raise TranscriptError(str(error.filename or path), _why(error)) from error
+        raise unwritable(path, error, TraceFileError) from error
 
 
 def _why(error: OSError) -> str:
@@ -105,8 +105,8 @@ class CallJournal:
         try:
             self._write(step)
         except OSError as error:
-            where = str(call_records.beside(self._path))
-            raise CallsError(where, _why(error)) from error
+            where = call_records.beside(self._path)
+            raise unwritable(where, error, CallsError) from error
 
     def _write(self, step: Step[CallFacts]) -> None:
         header, call = self._run.header, step.before.id

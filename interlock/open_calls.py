@@ -128,9 +128,12 @@ class _Known:
             theirs = next((one for one in traces if reply.id.encode() in one.read_bytes()), None)
             if theirs is None:
                 return cls({}, ours=False)
-            return cls({life.facts.id: life for life in calls_of(theirs).lives}, ours=True)
+            calls = calls_of(theirs)
         except (TraceError, OSError, ValueError):
             return cls({}, ours=False)
+        if calls.lossy:  # the line that cannot be read may be the one that says that it began
+            return cls({}, ours=False)
+        return cls({life.facts.id: life for life in calls.lives}, ours=True)
 
     def words(self, call: ToolUse) -> str:
         life = self.lives.get(call.id)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar, cast
 
 import attrs
-from attrs import evolve
+from attrs import define, evolve
 from cattrs import Converter
 
 from fsm import Machine, Record, Trace, decide
@@ -91,11 +91,12 @@ def loop_from(start: Json) -> Loop:
 def steps_of(trace: Trace, machine: Machine[Loop] = LOOP) -> Iterator[tuple[Record, Outcome]]:
     """The records of `trace` with their outcomes, for `fsm.replay`.
 
-    `machine` is the one that made the trace: it builds the loops that views rest on. Ends early
-    where it cannot go on, which is where any replay would have diverged. Raises ValueError.
+    `machine` is the one that made the trace: it builds the loops that views rest on. Ends before
+    the first record that is missing, and where it cannot go on, which is where any replay would
+    have diverged. Raises ValueError.
     """
     loop = loop_from(trace.header.start)
-    for record in trace:
+    for record in trace.known:
         told = outcome(record.outcome, record.payload, loop)
         yield record, told
         try:
@@ -104,13 +105,31 @@ def steps_of(trace: Trace, machine: Machine[Loop] = LOOP) -> Iterator[tuple[Reco
             return
 
 
+@define
+class Readable:
+    """The steps of a trace up to the first that cannot be read, whatever is the matter with it."""
+
+    trace: Trace
+    problem: str | None = None  # what was the matter, once all others were given out
+
+    def __iter__(self) -> Iterator[tuple[Record, Outcome]]:
+        try:
+            yield from steps_of(self.trace)
+        except ValueError as error:
+            self.problem = str(error)
+            return
+        if len(self.trace.known) < self.trace.steps:
+            self.problem = "it cannot be read"
+
+
 def loops_of(trace: Trace, machine: Machine[Loop] = LOOP) -> Iterator[tuple[Record, Loop, Loop]]:
-    """Each record with the loop before it and the one after, messages blank.
+    """Each record with the loop before it and the one after, messages blank, up to the first
+    record that is missing.
 
     Raises ValueError, also where `machine` decides otherwise than the record says.
     """
     loop = loop_from(trace.header.start)
-    for record in trace:
+    for record in trace.known:
         told = outcome(record.outcome, record.payload, loop)
         step = decide(machine, State(record.source), loop, told)
         if step.edge.destination.value != record.destination:

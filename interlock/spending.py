@@ -2,13 +2,15 @@
 
 So a session that is killed costs on resume what it had cost by then: nothing is summed up later
 that a crash could lose. The first line of a request says what the server had counted when the
-answer began; a later one with the same id takes its place. Kept from a kill, not from a power cut.
+answer began; a later one with the same id takes its place. From a power cut it is kept like the
+transcript: forced onto the disk at the same moments.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ import structlog
 from attrs import define, field, frozen
 from cattrs import Converter
 
+from interlock.durability import Disk, Moment
 from interlock.home import COSTS
 from interlock.ledger import Account, Payment
 from interlock.sessions.ends import Listed
@@ -27,6 +30,7 @@ from phases.world.usage import Usage
 
 _log = structlog.get_logger(__name__)
 _converter = Converter(detailed_validation=False)
+_LAYERS = 2  # folders that lead to the file and may be new when the transcript's are known
 _LAST = 4096  # bytes that hold the last line, which has the session's total in it
 
 
@@ -43,17 +47,45 @@ class SpendingFile:
     """The file of one session; it is made with the first payment."""
 
     path: Path
+    disk: Disk = field(factory=Disk)
+    _unsynced: bool = False
+    _named: bool = False  # the disk knows the file by its name
     _failed: bool = False
 
     def add(self, payment: Payment) -> None:
         """Write it down. Never raises: the run goes on without."""
-        try:
+        with self._forgiving():
             private_folder(self.path.parent)
-            file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-            try:
+            with self._opened() as file:
+                self._unsynced = True
                 append_line(file, encoded(_converter.unstructure(payment)))
-            finally:
-                os.close(file)
+        if self.disk.wants(Moment.RECORD):
+            self.sync()
+
+    def sync(self) -> None:
+        """Return when the disk has all that was written. Never raises."""
+        if not self._unsynced:
+            return
+        with self._forgiving():
+            with self._opened() as file:
+                self.disk.sync(file)
+            if not self._named:
+                self.disk.sync_folders(self.path.parents[:_LAYERS])
+                self._named = True
+            self._unsynced = False
+
+    @contextmanager
+    def _opened(self) -> Iterator[int]:
+        file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            yield file
+        finally:
+            os.close(file)
+
+    @contextmanager
+    def _forgiving(self) -> Iterator[None]:
+        try:
+            yield
         except OSError as error:
             if not self._failed:
                 _log.warning("cost not kept", path=str(self.path), error=str(error))

@@ -16,7 +16,8 @@ from attrs import evolve, frozen
 from fsm import Machine, Trace
 from fsm.replay import Divergence, replay
 from interlock import records
-from interlock.errors import UsageError
+from interlock.errors import SettingsError, UsageError
+from interlock.out_of_sight import why_not_judged
 from interlock.recording.form import Recording
 from interlock.recording.otherwise import Otherwise, otherwise
 from interlock.settings import features_of, limits_of
@@ -75,6 +76,7 @@ class Verdict:
     was: tuple[Any, ...] = ()  # of each change, what it was
     elsewhere: Otherwise | None = None  # where it would have asked the world something else
     decided_only: bool = False  # it was not recorded: what else would be otherwise is not known
+    undecided: bool = False  # a line of it is damaged: from there on nothing is known
 
     @property
     def differs(self) -> bool:
@@ -82,10 +84,31 @@ class Verdict:
 
 
 def change_of(text: str) -> Change:
-    """The change that `NAME=VALUE` asks for. Raises UsageError or SettingsError."""
+    """The change that `NAME=VALUE` asks for. Raises UsageError."""
     name, equals, value = (part.strip() for part in text.partition("="))
     if not equals or not value:
         raise UsageError(f"--set {text}: write NAME=VALUE, like max_recoveries=5")
+    try:
+        change = _known(name, value)
+    except SettingsError as error:
+        # It is worded for who has set a variable; here nobody has.
+        where = error.where.removeprefix("INTERLOCK_").lower()
+        mend = error.mend.removesuffix(", or unset it")
+        raise UsageError(f"--set {text}: {where} {error.problem}; {mend}") from error
+    if change is not None:
+        return change
+    unseen = why_not_judged(name)
+    if unseen is not None:
+        raise UsageError(f"--set {text}: no replay can judge that: {unseen}")
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, (*_LIMITS, *_FEATURES, *_RUN), n=1)
+    hint = f"did you mean {near[0]}?" if near else "see: interlock config show"
+    raise UsageError(f"--set {text}: no setting of a run is called {name}; {hint}")
+
+
+def _known(name: str, value: str) -> Change | None:
+    """The change of a setting that a run has. Raises SettingsError, UsageError."""
     for wanted in (name, f"max_{name}"):
         variable = f"INTERLOCK_{wanted.upper()}"
         if wanted in _LIMITS:
@@ -97,17 +120,14 @@ def change_of(text: str) -> Change:
             return Change(part="features", name=wanted, value=made)
         if wanted in _RUN:
             return Change(part="run", name=wanted, value=_number(wanted, value))
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, (*_LIMITS, *_FEATURES, *_RUN), n=1, cutoff=0.4)
-    hint = f"did you mean {near[0]}?" if near else "see: interlock config show"
-    raise UsageError(f"--set {text}: no setting of a run is called {name}; {hint}")
+    return None
 
 
 def judged(trace: Trace, changes: Sequence[Change], table: Machine[Loop] = LOOP) -> Verdict:
     """Follow one run under the changes. Raises ValueError for a trace that cannot be read."""
     start = records.loop_from(trace.header.start)
-    steps = list(records.steps_of(trace))
+    readable = records.Readable(trace)
+    steps = list(readable)
     run = start.run
     for change in changes:
         run = change.made(run)
@@ -117,7 +137,12 @@ def judged(trace: Trace, changes: Sequence[Change], table: Machine[Loop] = LOOP)
     if found.divergence is not None and (changes or table is not LOOP):
         before = replay(LOOP, start, steps, what_if=True).divergence is not None
     return Verdict(
-        steps=found.steps, of=len(trace), divergence=found.divergence, before=before, was=was
+        steps=found.steps,
+        of=trace.steps,
+        divergence=found.divergence,
+        before=before,
+        was=was,
+        undecided=readable.problem is not None and found.divergence is None,
     )
 
 
@@ -132,9 +157,11 @@ async def run_otherwise(
         return run
 
     found = await otherwise(recording, changed)
+    if found is None and recording.over:  # followed to its end, whatever its trace has lost
+        return evolve(verdict, undecided=False)
     if found is None or (verdict.divergence is not None and verdict.steps <= found.step):
         return verdict
-    return evolve(verdict, steps=found.step, divergence=None, elsewhere=found)
+    return evolve(verdict, steps=found.step, divergence=None, elsewhere=found, undecided=False)
 
 
 def told(changes: Sequence[Change], table: str | None, verdicts: Sequence[Verdict]) -> str:
@@ -155,6 +182,13 @@ def told(changes: Sequence[Change], table: str | None, verdicts: Sequence[Verdic
     unseen = [change.name for change in changes if change.name in _BEHIND_PORTS]
     if alone and unseen:
         line += f"; {_runs(alone)} cannot show it: {unseen[0]} is read where nothing was recorded"
+    undecided = sum(each.undecided for each in verdicts)
+    if undecided:
+        line += f"; {_runs(undecided)} could be followed in part only"
+    for change in changes:
+        why = why_not_judged(change.name)
+        if why is not None:
+            line += f"; that says nothing about {change.name}: {why}"
     return line
 
 

@@ -127,6 +127,7 @@ STRANGERS = {
         "scripted",
         "table",
         "tools",
+        "sessions",
     },
     # It runs the loop again, and writes the real files: it stands above the other services.
     "recording": {

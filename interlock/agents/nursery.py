@@ -101,6 +101,7 @@ class Nursery:
             )
             above = seat.parent.ledger
             transcript = _transcript(errand, paths, shared)
+            transcript.beside = seat.parent.transcript.beside
             settled = Settled(adapter, transcript)
             ledger = Ledger(settled, above, slot=above.slot, helpers=above.helpers)
             reads = FileReads()

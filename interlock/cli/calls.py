@@ -48,11 +48,18 @@ def explained(life: Life) -> Iterator[str]:
 
 
 def replayed(calls: Calls, *, what_if: bool) -> tuple[bool, str]:
-    """Whether all decisions about calls agree, and that in words. Raises ValueError."""
+    """Whether all decisions about calls agree, and that in words."""
     total = sum(len(life.records) for life in calls.lives)
     agreed, problems = 0, []
     for life in calls.lives:
-        found = again(life, what_if=what_if)
+        if not life.whole:
+            problems.append(f"{_name(life)} cannot be decided: a record of it is missing\n")
+            continue
+        try:
+            found = again(life, what_if=what_if)
+        except ValueError as error:
+            problems.append(f"{_name(life)} cannot be decided: {error}\n")
+            continue
         agreed += found.steps
         if found.divergence is not None:
             problems.append(f"{_name(life)}: {parted(found.divergence)}")

@@ -39,6 +39,8 @@ class Passed:
     reactive: int = 0  # compactions because the server, or our own limit, said no
     fullest: int = 0  # tokens of the largest view that was prepared
     cleared: set[str] = Factory(set)  # ids of messages whose old outputs were forgotten
+    steps: int = 0
+    stopped: str | None = None  # why the rest of the trace cannot be followed
 
     @property
     def view(self) -> tuple[Message, ...]:
@@ -49,9 +51,25 @@ class Passed:
 
 
 def passed(trace: Trace) -> Passed:
-    """Walk through a trace once. Raises ValueError for one of another table."""
+    """Walk through a trace once, as far as it can be followed.
+
+    Raises ValueError for one whose first step cannot.
+    """
     found = Passed(records.loop_from(trace.header.start), State(trace.header.initial))
+    try:
+        _walk(trace, found)
+    except ValueError as error:
+        found.stopped = str(error)
+    if found.stopped is None and found.steps < trace.steps:
+        found.stopped = f"step {found.steps} cannot be read"
+    if found.stopped is not None and not found.steps:
+        raise ValueError(found.stopped)
+    return found
+
+
+def _walk(trace: Trace, found: Passed) -> None:
     for record, before, found.loop in records.loops_of(trace):
+        found.steps += 1
         found.state = State(record.destination)
         found.reactive += record.reason == Reason.REACTIVE_COMPACT_RETRY
         if record.outcome != "Prepared":
@@ -64,15 +82,17 @@ def passed(trace: Trace) -> Passed:
                 history = before.state.messages
                 end = recent(history, before.run.limits.microcompact_keep_turns)
                 found.cleared.update(message.id for message in history[:end])
-    return found
 
 
 def told(trace: Trace, run: RunFile) -> Iterator[str]:
-    """The report, line by line. Raises ValueError as `passed` does."""
+    """The report, line by line. Raises ValueError as `passed` does, and at its end for a trace
+    that could be followed in part only."""
     found = passed(trace)
-    how = f"ended: {found.state}" if found.state in ENDINGS else f"not over, at {found.state}"
+    how = f"ended: {trace.ending}" if trace.ending else f"not over, at {trace.path[-1]}"
     session = f", session {run.session_id}" if run.session_id else ""
     yield f"run {run.run_id}{session}; {how}"
+    if found.stopped is not None:
+        yield f"as it was after {found.steps} of {trace.steps} steps: the rest cannot be followed"
     try:
         view = _filled(found, run)
     except TranscriptError as error:
@@ -82,6 +102,8 @@ def told(trace: Trace, run: RunFile) -> Iterator[str]:
     yield from _thresholds(found.loop.run.limits)
     yield f"fullest in this run: {found.fullest:,} tokens"
     yield from _made_room(found)
+    if found.stopped is not None:
+        raise ValueError(found.stopped)
 
 
 def _filled(found: Passed, run: RunFile) -> tuple[Message, ...]:

@@ -4,17 +4,19 @@ context, diagram, check. Each reads files and prints; none talks to a model.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from fsm import FsmError, Record, Trace, read_trace
-from interlock.call_records import Calls, beside, calls_of
+from fsm import FsmError, Record, Trace
+from interlock.call_records import Calls, beside
 from interlock.cli.flags import Parser, decoded
 from interlock.cli.main import complain
 from interlock.cli.story import ending_of, facts_of, story_of
+from interlock.cli.traces import calls_beside, lines_of, loop_trace_of, tell_damage, trace_of
 from interlock.errors import InterlockError, UsageError
 from interlock.home import home_of
 from interlock.sessions.runs import RunFile, find_runs, one_run
@@ -52,15 +54,16 @@ def _trace(asked: object) -> int:
         for found in runs_of(_name(asked, "run")):
             print(tree_of(found), end="")
         return 0
+    lost = False
     for number, found in enumerate(runs_of(_name(asked, "run"))):
+        trace, calls = trace_of(found), calls_beside(found)
         if getattr(asked, "json", False):
-            _whole_lines(found)
-            continue
-        trace = read_trace(found.path)
-        print("" if number == 0 else "\n", end="")
-        print(story_of(trace, found, calls_beside(found)), end="")
-        tell_damage(trace)
-    return 0
+            _as_they_are(found, calls)
+        else:
+            print("" if number == 0 else "\n", end="")
+            print(story_of(trace, found, calls), end="")
+        lost |= tell_damage(trace, calls)
+    return 1 if lost else 0
 
 
 def _explain_flags(parser: Parser) -> None:
@@ -81,7 +84,7 @@ def _explain(asked: object) -> int:
     from interlock.machines import MACHINES
 
     found = one_run(home(), _name(asked, "run"), Path.cwd())
-    trace = read_trace(found.path)
+    trace = trace_of(found)
     machine = MACHINES.get(trace.header.machine)
     if machine is None:
         raise UsageError(
@@ -100,8 +103,7 @@ def _explain(asked: object) -> int:
     print(f"run {found.run_id}, {ending_of(trace)}")
     for paragraph in narrate(machine, trace, facts_of, lambda each: told_of(calls, each.sequence)):
         print(f"\n{paragraph}")
-    tell_damage(trace)
-    return 0
+    return 1 if tell_damage(trace, calls) else 0
 
 
 def _explain_call(calls: Calls, wanted: str, found: RunFile) -> int:
@@ -118,15 +120,11 @@ def _explain_call(calls: Calls, wanted: str, found: RunFile) -> int:
     return 0
 
 
-def calls_beside(found: RunFile) -> Calls:
-    try:
-        return calls_of(found.path)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-
-
 def _record(trace: Trace, wanted: int, found: RunFile) -> Record:
     record = next((each for each in trace if each.sequence == wanted), None)
+    if record is None and 0 <= wanted < trace.steps:
+        tell_damage(trace)
+        raise UsageError(f"step {wanted} of run {found.run_id} cannot be read")
     if record is None:
         last = trace[-1].sequence if len(trace) else None
         most = "it has no steps" if last is None else f"its steps are 0 to {last}"
@@ -140,18 +138,15 @@ def _context_flags(parser: Parser) -> None:
 
 def _context(asked: object) -> int:
     from interlock.cli.context import told
-    from interlock.table import LOOP
 
     found = one_run(home(), _name(asked, "run"), Path.cwd())
-    trace = read_trace(found.path)
-    if trace.header.machine != LOOP.name:
-        raise UsageError(f"{found.path}: a trace of {trace.header.machine}, not of {LOOP.name}")
+    trace = loop_trace_of(found)
+    tell_damage(trace)
     try:
         for line in told(trace, found):
             print(line)
     except ValueError as error:
         raise UsageError(f"{found.path}: {error}") from error
-    tell_damage(trace)
     return 0
 
 
@@ -167,21 +162,22 @@ def _name(asked: object, key: str) -> str:
     return str(getattr(asked, key))
 
 
-def _whole_lines(found: RunFile) -> None:
-    # Refuse what is no trace before printing any of it.
-    traces = [(found.path, read_trace(found.path))]
-    calls = calls_beside(found).trace
-    if calls is not None:
-        traces.append((beside(found.path), calls))
-    for path, trace in traces:
-        data = path.read_bytes()
-        sys.stdout.buffer.write(data[: data.rfind(b"\n") + 1])
-        tell_damage(trace)
+def _as_they_are(found: RunFile, calls: Calls) -> None:
+    """The lines of the trace, then those of its calls, without any that is no JSON object."""
+    files = [lines_of(found)]
+    if calls.trace is not None:
+        files.append(beside(found.path).read_bytes())
+    for file in files:
+        for line in file.splitlines(keepends=True):
+            if line.endswith(b"\n") and _is_object(line):
+                sys.stdout.buffer.write(line)
 
 
-def tell_damage(trace: Trace) -> None:
-    if trace.damage:
-        complain(trace.damage)
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
 
 
 # --- diagram, check --------------------------------------------------------------------------
@@ -273,13 +269,13 @@ def _replay(asked: object) -> int:
 
 
 def _record_flags(parser: Parser) -> None:
-    from interlock.cli.replaying import record_flags
+    from interlock.cli.keeping import record_flags
 
     record_flags(parser)
 
 
 def _keep(asked: object) -> int:
-    from interlock.cli.replaying import record
+    from interlock.cli.keeping import record
 
     return record(asked)
 

@@ -1,4 +1,4 @@
-"""`interlock replay` and `interlock record`: runs decided again, run again, and kept.
+"""`interlock replay`: runs decided again, and run again.
 
 A trace has its decisions taken once more; a recording, or a run with one beside it, is run again
 to the byte; with --what-if the decisions are taken under another table or setting.
@@ -8,31 +8,33 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from fsm import Machine, Trace, digest, read_trace
+from fsm import FsmError, Machine, digest
 from interlock.cli.calls import replayed as calls_replayed
 from interlock.cli.flags import Parser
-from interlock.cli.looking import calls_beside, home, runs_of, tell_damage
-from interlock.errors import UsageError
-from interlock.recording.form import SUFFIX, Recording, written
-from interlock.recording.reading import PACKED, beside, is_recording, read_recording, run_of
-from interlock.sessions.runs import RunFile, one_run
+from interlock.cli.looking import runs_of
+from interlock.cli.main import complain
+from interlock.cli.traces import calls_beside, loop_trace_of, tell_damage
+from interlock.errors import InterlockError, UsageError
+from interlock.recording.form import Recording
+from interlock.recording.reading import beside, read_recording
+from interlock.sessions.runs import PACKED, RECORDING, RunFile, is_recording, run_of
 from interlock.table import LOOP
 from phases.world.loop import Loop
 
 if TYPE_CHECKING:  # slow to load, and of use to few
+    from interlock.recording.rerun import Rerun
     from interlock.what_if import Change, Verdict
 
 _TRACE = ".trace.jsonl"
-_NOT_RECORDED = "what the world answered was not recorded (see INTERLOCK_RECORD)"
+NOT_RECORDED = "what the world answered was not recorded (see INTERLOCK_RECORD)"
 
 
 def replay_flags(parser: Parser) -> None:
@@ -57,7 +59,18 @@ def replay(asked: object) -> int:
         return _what_if(found, sets, table)
     if sets or table:
         raise UsageError("--set and --table ask what if: add --what-if")
-    return max([_again(each) for each in found], default=0)
+    return max([_or_why_not(each, _again) for each in found], default=0)
+
+
+def _or_why_not(found: RunFile, work: Callable[[RunFile], int]) -> int:
+    """One run that cannot be read takes nothing from those beside it."""
+    try:
+        return work(found)
+    except (InterlockError, FsmError) as error:
+        complain(str(error))
+    except OSError as error:
+        complain(f"{error.filename or found.path}: {error.strerror or error}")
+    return 1
 
 
 def _named(name: str) -> Iterator[RunFile]:
@@ -65,7 +78,7 @@ def _named(name: str) -> Iterator[RunFile]:
     path = Path(name)
     if path.is_dir():
         traces = [each for each in path.rglob(f"*{_TRACE}") if each.is_file()]
-        kept = [*path.rglob(f"*{SUFFIX}"), *path.rglob(f"*{PACKED}")]
+        kept = [*path.rglob(f"*{RECORDING}"), *path.rglob(f"*{PACKED}")]
         alone = [each for each in kept if not _trace_of(each).exists()]
         if not traces and not alone:
             raise UsageError(f"{name}: no run is recorded in this folder")
@@ -94,23 +107,36 @@ def _again(found: RunFile) -> int:
     if recording.exists():
         return max(code, _run_again(found.run_id, read_recording(recording)))
     if found.session_id:  # a trace that was kept for itself is not missing anything
-        print(f"{found.run_id}: {_NOT_RECORDED}, so it cannot be run again")
+        print(f"{found.run_id}: {NOT_RECORDED}, so it cannot be run again")
     return code
 
 
 def _run_again(name: str, recording: Recording) -> int:
     from interlock.recording.rerun import render, rerun
 
+    if recording.damage is not None:
+        complain(f"{recording.damage}; it is run again up to there")
     with tempfile.TemporaryDirectory(prefix="interlock-") as folder:
         again = asyncio.run(rerun(recording, Path(folder)))
     notes = "".join(f" ({note})" for note in again.notes)
-    if again.identical:
-        until = " up to where its process went away" if again.went_away else ""
-        print(f"{name}: run again, {again.steps} steps, the same to the byte{until}{notes}")
-        return 0
-    print(f"{name}: run again, it is another run{notes}")
-    print(render(again), end="")
-    return 1
+    if not again.identical:
+        print(f"{name}: run again, it is another run{notes}")
+        print(render(again), end="")
+        return 1
+    same = "nothing to compare them with" if recording.bare else "the same to the byte"
+    print(f"{name}: run again, {again.steps} steps, {same}{_until(again)}{notes}")
+    return 1 if again.unread or recording.damage is not None else 0
+
+
+def _until(again: Rerun) -> str:
+    if again.recording.damage is not None:
+        return ", up to where the recording is damaged"
+    if again.unread:
+        one = len(again.unread) == 1
+        numbers = ", ".join(map(str, again.unread))
+        lines = f"line {numbers}, which is" if one else f"lines {numbers}, which are"
+        return f" but for {lines} damaged in its trace"
+    return " up to where its process went away" if again.went_away else ""
 
 
 def _decided_again(found: RunFile) -> int:
@@ -118,50 +144,41 @@ def _decided_again(found: RunFile) -> int:
     from fsm.replay import replay as decided
     from interlock import records
 
-    trace = _loop_trace(found)
+    trace = loop_trace_of(found)
+    lost = 1 if tell_damage(trace) else 0
+    if trace.header.made_up:
+        words = "can be decided: the loop that the run began in cannot be read"
+        print(f"{found.run_id}: none of {trace.steps} steps {words}")
+        return max(1, _replayed_calls(found))
     same = trace.header.table == digest(LOOP)
+    steps = records.Readable(trace)
     try:
-        start, steps = records.loop_from(trace.header.start), records.steps_of(trace)
-        replayed = decided(LOOP, start, steps, changes=records.changes)
+        start = records.loop_from(trace.header.start)
     except ValueError as error:
         raise UsageError(f"{found.path}: {error}") from error
+    replayed = decided(LOOP, start, steps, changes=records.changes)
     other = "" if same else f" (made by another table, {trace.header.table})"
-    if replayed.divergence is None and replayed.steps == len(trace):
+    if replayed.divergence is None and replayed.steps == trace.steps:
         over = "" if trace.ending is not None else "; not over"
         print(f"{found.run_id}: {replayed.steps} steps, all agree{other}{over}")
-        return _replayed_calls(found)
-    print(f"{found.run_id}: {replayed.steps} of {len(trace)} steps agree{other}")
+        return max(lost, _replayed_calls(found))
+    print(f"{found.run_id}: {replayed.steps} of {trace.steps} steps agree{other}")
     if replayed.divergence is not None:
         print(render(replayed.divergence), end="")
-    return 1
+        return 1
+    print(f"from step {replayed.steps} on nothing can be decided: {steps.problem}")
+    return max(1, _replayed_calls(found))
 
 
 def _replayed_calls(found: RunFile, *, what_if: bool = False) -> int:
     calls = calls_beside(found)
     if calls.trace is None:
         return 0
-    tell_damage(calls.trace)
-    try:
-        agree, words = calls_replayed(calls, what_if=what_if)
-    except ValueError as error:
-        raise UsageError(f"{found.path}: {error}") from error
+    lost = tell_damage(calls)
+    agree, words = calls_replayed(calls, what_if=what_if)
     if not (agree and what_if):
         print(f"{found.run_id}: {words}", end="")
-    return 0 if agree else 1
-
-
-def _loop_trace(found: RunFile) -> Trace:
-    if is_recording(found.path):
-        with tempfile.TemporaryDirectory(prefix="interlock-") as folder:
-            path = Path(folder) / f"{found.run_id}{_TRACE}"
-            recording = read_recording(found.path)
-            path.write_bytes(recording.trace.encode("utf-8", "surrogateescape"))
-            return read_trace(path)
-    trace = read_trace(found.path)
-    tell_damage(trace)
-    if trace.header.machine != LOOP.name:
-        raise UsageError(f"{found.path}: a trace of {trace.header.machine}, not of {LOOP.name}")
-    return trace
+    return 0 if agree and not lost else 1
 
 
 # --- as it would have been -------------------------------------------------------------------
@@ -172,31 +189,43 @@ def _what_if(found: list[RunFile], sets: list[str], table: str | None) -> int:
 
     changes = [change_of(each) for each in sets]
     machine = LOOP if table is None else _table(table)
-    verdicts, code = [], 0
-    for each in found:
+    verdicts: list[Verdict] = []
+
+    def judge(each: RunFile) -> int:
         verdict = _verdict(each, changes, machine)
         verdicts.append(verdict)
         if _tell_verdict(each, verdict):
-            code = 1
-        elif not is_recording(each.path) and not changes:
+            return 1
+        code = 1 if verdict.undecided else 0
+        if not is_recording(each.path) and not changes:
             code = max(code, _replayed_calls(each, what_if=True))
-    print(told(changes, table, verdicts))
+        return code
+
+    code = max([_or_why_not(each, judge) for each in found], default=0)
+    if verdicts:
+        unread = len(found) - len(verdicts)
+        print(told(changes, table, verdicts) + (f"; {unread} cannot be read" if unread else ""))
     return code
 
 
 def _verdict(found: RunFile, changes: list[Change], machine: Machine[Loop]) -> Verdict:
     from interlock.what_if import judged, run_otherwise
 
+    trace = loop_trace_of(found)
+    tell_damage(trace)
     try:
-        verdict = judged(_loop_trace(found), changes, machine)
+        verdict = judged(trace, changes, machine)
     except ValueError as error:
         raise UsageError(f"{found.path}: {error}") from error
-    recording = found.path if is_recording(found.path) else beside(found.path)
-    if not recording.exists():
+    path = found.path if is_recording(found.path) else beside(found.path)
+    if not path.exists():
         return evolve(verdict, decided_only=True)
     if not changes:
         return verdict
-    return asyncio.run(run_otherwise(verdict, read_recording(recording), changes))
+    recording = read_recording(path)
+    if recording.damage is not None:
+        complain(f"{recording.damage}; it is run again up to there")
+    return asyncio.run(run_otherwise(verdict, recording, changes))
 
 
 def _tell_verdict(found: RunFile, verdict: Verdict) -> bool:
@@ -226,49 +255,3 @@ def _table(name: str) -> Machine[Loop]:
     if not isinstance(found, Machine):
         raise UsageError(f"--table {name}: is a {type(found).__name__}, no table")
     return found
-
-
-# --- keeping one -----------------------------------------------------------------------------
-
-
-def record_flags(parser: Parser) -> None:
-    add = parser.add_argument
-    add("run", metavar="RUN", help="a run that was recorded, or: last")
-    add("--out", metavar="FILE", help="default: RUN.recording.jsonl in this folder")
-    add("--scrub", action="store_true", help="take out keys, tokens, passwords; it still runs")
-    add("--secret", action="append", metavar="WORD", help="take this out too")
-
-
-def record(asked: object) -> int:
-    """Keep a run as a recording of its own, once it has proved to be the same run again."""
-    from interlock.recording.rerun import render, rerun
-    from interlock.recording.scrub import scrubbed
-
-    found = one_run(home(), str(getattr(asked, "run", "")), Path.cwd())
-    source = beside(found.path)
-    if not source.exists():
-        raise UsageError(
-            f"run {found.run_id} cannot be kept: {_NOT_RECORDED}; its decisions can be replayed"
-        )
-    recording = read_recording(source)
-    target = Path(getattr(asked, "out", None) or f"{found.run_id}{SUFFIX}")
-    if not target.name.endswith(SUFFIX):
-        raise UsageError(f"--out {target}: the name of a recording ends in {SUFFIX}")
-    words: list[str] = getattr(asked, "secret", None) or []
-    hidden = ""
-    if words or getattr(asked, "scrub", False):
-        recording, count = scrubbed(recording, os.environ, words)
-        hidden = f", {count} secret{'' if count == 1 else 's'} taken out"
-    with tempfile.TemporaryDirectory(prefix="interlock-") as folder:
-        again = asyncio.run(rerun(recording, Path(folder)))
-    if not again.identical:
-        print(render(again), end="", file=sys.stderr)
-        raise UsageError(f"run {found.run_id} is not the same when it is run again; nothing kept")
-    with target.open("xb") as file:  # a golden run is never overwritten by mistake
-        file.write(written(recording))
-    until = ", up to where its process went away" if again.went_away else ""
-    print(
-        f"{target}: {again.steps} steps{until}{hidden}; "
-        f"run it again with: interlock replay {target}"
-    )
-    return 0

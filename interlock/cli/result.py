@@ -49,11 +49,13 @@ def result_of(summary: RunSummary) -> Json:
             }
             for denial in summary.denials
         ],
-        "terminal_reason": wire.terminal_reason,
         "uuid": str(uuid4()),
     }
+    if wire.terminal_reason is not None:
+        said["terminal_reason"] = wire.terminal_reason
     if wire.subtype != "success":
         said["errors"] = [line or summary.reason]
+        # Elsewhere these never come with a result. A whole answer is one, and stands nowhere else.
         if holds_answer(summary):
             said["result"] = summary.text
     elif summary.reason == State.HOOK_STOPPED:

@@ -25,7 +25,11 @@ def _lines(trace: Trace, found: RunFile, calls: Calls) -> Iterator[str]:
     session = f", session {found.session_id}" if found.session_id else ""
     when = f", {_moment(began)}" if len(trace) else ""
     yield f"run {found.run_id}{session}{when}"
+    expected = 0
     for record in trace:
+        if record.sequence > expected:
+            yield _unread(expected, record.sequence - 1)
+        expected = record.sequence + 1
         told = "  ".join(part for part in (facts_of(record), _why(record)) if part)
         way = f"{record.source:<{_STATE}} -> {record.destination:<{_STATE - 8}}"
         yield f"{record.sequence:>4} {record.time - began:>8.2f}  {way}  {told}".rstrip()
@@ -37,16 +41,23 @@ def _lines(trace: Trace, found: RunFile, calls: Calls) -> Iterator[str]:
     yield ending_of(trace)
 
 
+def _unread(first: int, last: int) -> str:
+    more = f" to {last}" if last > first else ""
+    return f"{first:>4}{more:<10} (cannot be read)"
+
+
 def _call(life: Life, began: float) -> str:
     return f"{'':4} {life.records[0].time - began:>8.2f}    {line_of(life)}"
 
 
 def ending_of(trace: Trace) -> str:
     """How long the run is, and how it ended."""
-    steps = f"{len(trace)} step{'' if len(trace) == 1 else 's'}"
+    steps = f"{trace.steps} step{'' if trace.steps == 1 else 's'}"
+    missing = trace.steps - len(trace)
+    unread = f", {missing} of which cannot be read" if missing else ""
     if trace.ending is None:
-        return f"{steps}; not over: the trace stops at {trace.path[-1]}"
-    return f"{steps} in {trace[-1].time - trace[0].time:.2f} s; ended: {trace.ending}"
+        return f"{steps}{unread}; not over: the trace stops at {trace.path[-1]}"
+    return f"{steps} in {trace[-1].time - trace[0].time:.2f} s{unread}; ended: {trace.ending}"
 
 
 def _why(record: Record) -> str:
@@ -57,9 +68,16 @@ def _why(record: Record) -> str:
 
 
 def facts_of(record: Record) -> str:
-    """What its outcome said, in a few words."""
+    """What its outcome said, in a few words; nothing where that is not what it would say."""
     payload = record.payload if isinstance(record.payload, Mapping) else {}
-    match record.outcome:
+    try:
+        return _facts(record.outcome, payload)
+    except (KeyError, TypeError, ValueError):  # a line that was changed by hand, or by a disk
+        return ""
+
+
+def _facts(outcome: str, payload: Mapping[str, Any]) -> str:
+    match outcome:
         case "Streamed":
             return _streamed(payload)
         case "Prepared" if "size" in payload:

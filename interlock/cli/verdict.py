@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from interlock.admission import PROMPT_BLOCKED
+from interlock.closing import NOT_RECORDED
 from interlock.summary import NO_ANSWER_FITS, RunSummary
 from phases.world.failures import FailureKind
 from phases.world.states import State
@@ -32,7 +34,7 @@ class Wire:
     """How the protocol tells an ending."""
 
     subtype: str
-    terminal_reason: str
+    terminal_reason: str | None  # None: no loop was run, so there is none
 
 
 _ENDINGS = {
@@ -44,7 +46,9 @@ _ENDINGS = {
     State.MODEL_ERROR: "error_during_execution",
 }
 # Ended by the API's answer: told as a success whose result is the error text. Clients know it so.
-_API_ERRORS = frozenset({"api_error", "refusal", "max_output_tokens"})
+_API_ERRORS = frozenset(
+    {"api_error", "refusal", "max_output_tokens", "pause_limit", "unknown_stop_reason"}
+)
 
 
 def wire_of(summary: RunSummary) -> Wire:
@@ -54,6 +58,10 @@ def wire_of(summary: RunSummary) -> Wire:
         return Wire("error_max_structured_output_retries", reason)
     if reason == State.COMPLETED and summary.error in _API_ERRORS:
         return Wire("success", "api_error")
+    if reason == State.COMPLETED and summary.error == NOT_RECORDED:
+        return Wire("error_during_execution", NOT_RECORDED)  # no error of the API, but of ours
+    if reason == PROMPT_BLOCKED:
+        return Wire("success", None)
     return Wire(_ENDINGS.get(reason, "success"), reason)  # type: ignore[call-overload]
 
 

@@ -7,7 +7,7 @@ given back.
 """
 
 from interlock.recording.form import Recording, RecordingError
-from interlock.recording.reading import beside, is_recording, read_recording
+from interlock.recording.reading import beside, read_recording
 from interlock.recording.recorder import NotRecorded, Recorder, Recorders, Recordings
 from interlock.recording.rerun import Rerun, rerun
 from interlock.recording.scrub import scrubbed
@@ -21,7 +21,6 @@ __all__ = [
     "Recordings",
     "Rerun",
     "beside",
-    "is_recording",
     "read_recording",
     "rerun",
     "scrubbed",

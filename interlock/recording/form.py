@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -27,7 +28,6 @@ Line = dict[str, Json]
 Upgrade = Callable[[list[Line]], list[Line]]
 
 VERSION = 2
-SUFFIX = ".recording.jsonl"
 
 
 class RecordingError(InterlockError):
@@ -51,6 +51,8 @@ class Recording:
     transcript: str  # what the run added to it
     trace: str
     over: bool = True  # False: the process went away in the middle of it
+    damage: str | None = None  # where it cannot be read any more, and why: it ends there
+    bare: bool = False  # what the run wrote is not in it any more
 
 
 def _ports_that_were_played(lines: list[Line]) -> list[Line]:
@@ -106,10 +108,33 @@ def line_of(value: Mapping[str, Json]) -> bytes:
         return json.dumps(value).encode("ascii") + b"\n"
 
 
-def lines_of(data: bytes, where: str) -> list[Line]:
-    """All lines; a last one that was cut off by a crash is left out. Raises RecordingError."""
+@frozen(kw_only=True)
+class Lines:
+    """A file as far as it can be read; behind a damaged line numbers and order mean nothing."""
+
+    lines: list[Line]  # those before the first that is damaged
+    damage: str | None = None  # where that one is, and what is the matter with it
+    last: Line  # of the whole file, if it can be read; else of `lines`
+
+
+def lines_of(data: bytes, where: str) -> Lines:
+    """Its lines; a last one that was cut off by a crash is left out.
+
+    Raises RecordingError where the first is damaged: then nothing is known.
+    """
     *whole, _ = data.split(b"\n")
-    return [_object(line, f"{where}:{number}") for number, line in enumerate(whole, start=1)]
+    lines: list[Line] = []
+    for number, line in enumerate(whole, start=1):
+        try:
+            lines.append(_object(line, f"{where}:{number}"))
+        except RecordingError as error:
+            if not lines:
+                raise
+            last = lines[-1]
+            with suppress(RecordingError):
+                last = _object(whole[-1], where)
+            return Lines(lines=lines, damage=str(error), last=last)
+    return Lines(lines=lines, last=lines[-1] if lines else {})
 
 
 def _object(line: bytes, where: str) -> Line:

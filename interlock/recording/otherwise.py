@@ -38,8 +38,11 @@ async def otherwise(recording: Recording, changed: Callable[[Run], Run]) -> Othe
         now = read_trace(Path(folder) / "run.trace.jsonl")
         Path(folder, "then").write_bytes(recording.trace.encode("utf-8", "surrogateescape"))
         then = read_trace(Path(folder) / "then")
-    for step, (one, other) in enumerate(zip(then, now, strict=False)):
+    recorded = {each.sequence: each for each in then}  # a damaged line is not there
+    for other in now:
+        one = recorded.get(other.sequence, other)
         if _way(one) != _way(other):
+            step = other.sequence
             return Otherwise(step=step, state=one.source, recorded=_way(one), now=_way(other))
     if again.parting is None:
         return None

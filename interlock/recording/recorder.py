@@ -20,12 +20,12 @@ from interlock.context.surroundings import Surroundings
 from interlock.drive import Ports
 from interlock.home import AgentPaths, SessionPaths
 from interlock.recording.codec import Pool
-from interlock.recording.form import SUFFIX, VERSION
+from interlock.recording.form import VERSION
 from interlock.recording.outer import Spool, noted
-from interlock.recording.reading import PACKED, run_of
 from interlock.recording.tape import Tape
 from interlock.recording.wrapped import on_tape, timed
 from interlock.sessions import Transcript
+from interlock.sessions.runs import PACKED, RECORDING, run_of
 from interlock.window import Window
 from phases.world.loop import Features, Loop
 from phases.world.messages import Message
@@ -114,7 +114,7 @@ class Recordings:
         self, trace: Path, loop: Loop, transcript: Transcript, interrupt: Interrupt, show: Show
     ) -> Iterator[Recorder]:
         """The recorder of a run whose trace is `trace`; its file lies beside that one."""
-        path = trace.with_name(run_of(trace) + SUFFIX)
+        path = trace.with_name(run_of(trace) + RECORDING)
         file = self._begun(path, show) if self.wanted else None
         if file is None:
             yield NotRecorded()

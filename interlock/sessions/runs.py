@@ -1,4 +1,4 @@
-"""Find recorded runs by name: a run, a session, `last`, or the path of a trace.
+"""Find recorded runs by name: a run, a session, `last`, or the path of a trace or recording.
 
 Knows files only; what is in them is read by `fsm.trace`.
 """
@@ -13,15 +13,30 @@ from interlock.errors import RunNotFound
 from interlock.home import project_key
 
 _SUFFIX = ".trace.jsonl"
+RECORDING = ".recording.jsonl"
+PACKED = f"{RECORDING}.gz"
 
 
 @frozen(kw_only=True)
 class RunFile:
-    """One recorded run. `session_id` is empty for a trace outside the user's folder."""
+    """One recorded run. `session_id` is empty for a trace outside the user's folder.
+
+    `path` is that of its trace, or of a recording that was kept for itself.
+    """
 
     run_id: str
     session_id: str
     path: Path
+
+
+def is_recording(path: Path) -> bool:
+    return path.name.endswith((RECORDING, PACKED))
+
+
+def run_of(path: Path) -> str:
+    """The name of the run whose recording or trace this is."""
+    ends = (end for end in (PACKED, RECORDING, _SUFFIX) if path.name.endswith(end))
+    return path.name.removesuffix(next(ends, ""))
 
 
 def find_runs(home: Path, name: str, cwd: Path) -> tuple[RunFile, ...]:
@@ -68,11 +83,14 @@ def one_run(home: Path, name: str, cwd: Path) -> RunFile:
 def _at(path: Path, name: str) -> RunFile:
     if not path.is_file():
         raise RunNotFound(name, "there is no such file")
+    trace = path.with_name(run_of(path) + _SUFFIX)
+    if is_recording(path) and trace.is_file():  # beside its run it repeats nothing
+        path = trace
     inside = path.absolute().parent
     if inside.name == "agents":
         inside = inside.parent
     session = inside.parent.name if inside.name == "runs" else ""
-    return RunFile(run_id=path.name.removesuffix(_SUFFIX), session_id=session, path=path)
+    return RunFile(run_id=run_of(path), session_id=session, path=path)
 
 
 def _all(home: Path, under: str = "runs") -> list[RunFile]:

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from interlock.durability import Disk, Moment, mend_of
-from interlock.errors import SessionBusy, TranscriptError
+from interlock.errors import FolderError, SessionBusy, TranscriptError
 from interlock.sessions.entries import Entry, boundary_of, entries_of, mended_of
 from interlock.sessions.facts import Facts
 from interlock.sessions.names import Names
@@ -30,6 +30,10 @@ _LAYERS = 4  # folders whose names lead to a transcript and may be new: those of
 
 def _nobody(update: Update) -> None:
     """Nobody watches."""
+
+
+def _nothing() -> None:
+    """It stands alone."""
 
 
 class Transcript:
@@ -65,6 +69,7 @@ class Transcript:
         )
         self.show = show
         self.now = now
+        self.beside = _nothing  # forces what lies beside it onto the disk, at the same moments
         self._known: set[str] = set()
         self._ahead: set[str] = set()  # written before messages that stand in front of them
         self._calls: dict[str, str] = {}
@@ -88,7 +93,11 @@ class Transcript:
         """
         if not messages:
             return
-        self._open()
+        try:
+            self._open()
+        except TranscriptError as error:
+            error.unwritten = tuple(one for one in messages if not self._settled(one))
+            raise
         start = len(messages)
         while start and not self._settled(messages[start - 1]):
             start -= 1
@@ -124,15 +133,19 @@ class Transcript:
 
     async def record_mended(self, messages: tuple[Message, ...]) -> None:
         """Write, for each message that replaces one, that it does."""
+        replacing = [message for message in messages if message.replaces is not None]
+        if not replacing:
+            return
         self._open()
-        for message in messages:
-            if message.replaces is not None and message.id not in self._known:
+        for message in replacing:
+            if message.id not in self._known:
                 self._add(message)
 
     def settle(self, moment: Moment) -> None:
         """Wait for the disk, if the policy wants it at this moment. Raises TranscriptError."""
         if self._file is None or not self.disk.wants(moment):
             return
+        self.beside()
         try:
             if self._unsynced:
                 self.disk.sync(self._file)
@@ -334,8 +347,14 @@ class Transcript:
             known.clear()
 
     def _failed(self, error: OSError) -> TranscriptError:
-        why = f"cannot be written: {error.strerror or error}; {mend_of(error)}"
-        return TranscriptError(str(self.path), why)
+        return unwritable(self.path, error, TranscriptError)
+
+
+def unwritable(path: Path, error: OSError, kind: type[TranscriptError]) -> TranscriptError:
+    """The error for a file of this `kind`, or for the folder on its way that is at fault."""
+    where = str(error.filename or path)
+    why = f"cannot be written: {error.strerror or error}; {mend_of(error)}"
+    return (kind if where == str(path) else FolderError)(where, why)
 
 
 def private_folder(path: Path) -> None:

@@ -21,10 +21,11 @@ from pathlib import Path
 import pytest
 from attrs import frozen
 
-from interlock.recording.form import SUFFIX, written
+from interlock.recording.form import written
 from interlock.recording.reading import beside, read_recording
 from interlock.recording.rerun import Rerun, render, rerun
 from interlock.recording.scrub import scrubbed
+from interlock.sessions.runs import RECORDING
 
 
 @frozen(kw_only=True)
@@ -35,7 +36,7 @@ class Golden:
     anew: bool = False
 
     def path(self, name: str) -> Path:
-        return self.folder / f"{name}{SUFFIX}"
+        return self.folder / f"{name}{RECORDING}"
 
     async def keeps(self, name: str, trace: Path) -> Rerun:
         """Keep the recording of the run with this trace, without its secrets, unless there is one

@@ -11,7 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from interlock.open_calls import FINISHED, NOT_STARTED, STARTED, STARTED_READING, closed
+from interlock.open_calls import (
+    FINISHED,
+    NOT_STARTED,
+    STARTED,
+    STARTED_READING,
+    UNKNOWN,
+    closed,
+)
 from interlock.options import Options, PermissionMode, Resume
 from interlock.scripted import Answer, ScriptedServer, ServerThread, reply, tool_use
 from interlock.sessions import fork, read_messages
@@ -112,6 +119,26 @@ async def test_a_crash_at_each_record_of_a_call_is_told_as_what_it_was(
 
     assert words in str(one.result.content)
     assert closed((*history, one.result), agent.paths.runs) == ()
+
+
+async def test_where_a_record_is_damaged_nothing_is_claimed_of_a_call(room: Room) -> None:
+    """The line that is lost may be the one that said that the call had begun."""
+    path = room.work / "a.txt"
+    answers = [reply(tool_use("Read", {"file_path": str(path)}, id="look")), reply("ok")]
+    async with ScriptedServer(answers) as server, room.open(server) as agent:
+        await tell(agent, "look")
+    (calls,) = agent.paths.runs.glob("*.calls.jsonl")
+    header, *lines = calls.read_bytes().splitlines(keepends=True)
+    history = read_messages(agent.transcript_path)[:2]
+    told = []
+
+    for at in range(len(lines)):
+        calls.write_bytes(b"".join([header, *lines[:at], b"{damaged\n", *lines[at + 1 :]]))
+        (one,) = closed(history, agent.paths.runs)
+        told.append(UNKNOWN in str(one.result.content))
+
+    assert len(told) > 3
+    assert all(told)
 
 
 def paid(room: Room) -> list[Path]:

@@ -146,28 +146,57 @@ def test_json_prints_both_files(shell: Shell, mixed: Ran) -> None:
     assert "rm -r src" not in told.out  # what was said is in the transcript
 
 
+def changed(shell: Shell, at: int, **change: object) -> Path:
+    """The file of calls, with one record of `toolu_slow` changed."""
+    path = beside(trace_of(shell))
+    lines = path.read_bytes().splitlines()
+    line = [n for n, each in enumerate(lines) if b'"call":"toolu_slow"' in each][at]
+    lines[line] = orjson.dumps(orjson.loads(lines[line]) | change)
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    return path
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"payload": {"call": "x", "under": 4}}, "belongs to no call"),
-        ({"payload": {"call": "x", "under": 4, "facts": {"id": 1, "x": 2}}}, "no CallFacts"),
+        ({"payload": {"call": "x", "under": 4}}, "how call x began cannot be read"),
+        (
+            {"payload": {"call": "x", "under": 4, "facts": {"id": 1, "x": 2}}},
+            "how call x began cannot be read",
+        ),
         ({"payload": None}, "belongs to no call"),
-        ({"sequence": 99}, "record 99 stands after"),
+        ({"sequence": 99}, "record 99 is out of its place"),
+        ({"source": None}, "its source is a NoneType"),
     ],
-    ids=["unknown call", "other facts", "no payload", "gap"],
+    ids=["unknown call", "other facts", "no payload", "gap", "damaged"],
 )
-def test_records_of_calls_that_cannot_be_read_are_one_line(
+def test_a_record_of_calls_that_cannot_be_read_costs_one_call(
     shell: Shell, mixed: Ran, change: dict[str, object], problem: str
 ) -> None:
-    path = beside(trace_of(shell))
-    lines = path.read_bytes().splitlines()
-    lines[2] = orjson.dumps(orjson.loads(lines[2]) | change)
-    path.write_bytes(b"\n".join(lines) + b"\n")
+    path = changed(shell, 1, **change)
 
-    told = look(shell, "trace", "last")
+    told, again = look(shell, "trace", "last"), look(shell, "replay", "last")
 
-    assert (told.code, told.out, told.err.count("\n")) == (1, "", 1)
+    assert (told.code, told.err.count("\n")) == (1, 1)
+    assert str(path) in told.err
     assert problem in told.err
+    assert "Bash toolu_good  queued > checking > permitted > running > done" in told.out
+    assert again.code == 1
+    assert "Bash toolu_slow cannot be decided: a record of it is missing" in again.out
+    assert again.out.count("cannot be decided") == 1
+
+
+def test_a_call_whose_first_record_is_damaged_is_left_out_and_told_once(
+    shell: Shell, mixed: Ran
+) -> None:
+    changed(shell, 0, source=None)
+
+    told, again = look(shell, "trace", "last"), look(shell, "replay", "last")
+
+    assert told.err.count("how call toolu_slow began cannot be read: it is left out") == 1
+    assert "toolu_slow" not in told.out
+    assert again.code == 1
+    assert "calls, all agree" in again.out
 
 
 def test_four_calls_have_four_results_in_their_order_in_one_message(shell: Shell) -> None:

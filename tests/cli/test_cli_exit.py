@@ -95,7 +95,8 @@ def test_a_disk_that_is_full_for_the_transcript_is_one_line(shell: Shell) -> Non
     ran = shell.run("-p", "hi", "--output-format", "json")
 
     assert ran.code == 1
-    assert ran.err.startswith("interlock: transcript ")
+    assert ran.err.startswith(f"interlock: folder {shell.home}: cannot be written: ")
+    assert ran.err.count("\n") == 1
     assert ran.json["is_error"] is True
 
 

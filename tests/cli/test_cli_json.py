@@ -9,6 +9,7 @@ import orjson
 import pytest
 from attrs import evolve, frozen
 
+from interlock.admission import PROMPT_BLOCKED
 from interlock.cli.lines import LONGEST, line_of
 from interlock.cli.output import Output
 from interlock.cli.result import result_of
@@ -16,6 +17,7 @@ from interlock.cli.stream_json import StreamJson
 from interlock.options import PermissionMode
 from interlock.sessions import read_messages
 from phases.world.messages import Kind, Message, Text, ToolResult, derived_id
+from phases.world.states import ENDINGS, State
 from phases.world.updates import (
     AttemptDropped,
     Compaction,
@@ -77,43 +79,70 @@ def test_json_is_one_object_with_the_keys_that_clients_know(shell: Shell) -> Non
     }
 
 
-@frozen
-class Ending:
-    reason: str
-    error: str | None
-    subtype: str
-    terminal_reason: str
-    has_result: bool
+# Ending and error of the loop, and what the protocol makes of it: subtype, terminal_reason, what
+# `result` holds, and whether there are `errors`. It is an error where the loop has one.
+ENDED = """
+completed            -                    success                 completed            answer -
+completed            api_error            success                 api_error            why    -
+completed            refusal              success                 api_error            why    -
+completed            max_output_tokens    success                 api_error            why    -
+completed            pause_limit          success                 api_error            why    -
+completed            unknown_stop_reason  success                 api_error            why    -
+completed            not_recorded         error_during_execution  not_recorded         answer why
+prompt_too_long      prompt_too_long      success                 prompt_too_long      why    -
+image_error          image_error          success                 image_error          why    -
+blocking_limit       blocking_limit       success                 blocking_limit       why    -
+max_turns            max_turns            error_max_turns         max_turns            -      why
+budget_exhausted     budget_exhausted     error_max_budget_usd    budget_exhausted     -      why
+aborted_streaming    aborted_streaming    error_during_execution  aborted_streaming    -      why
+aborted_tools        aborted_tools        error_during_execution  aborted_tools        -      why
+model_error          model_error          error_during_execution  model_error          -      why
+stop_hook_prevented  stop_hook_prevented  error_during_execution  stop_hook_prevented  answer why
+hook_stopped         -                    success                 hook_stopped         empty  -
+prompt_blocked       -                    success                 -                    answer -
+"""
+ROWS = [tuple(line.split()) for line in ENDED.strip().splitlines()]
 
 
-ENDINGS = [
-    Ending("completed", None, "success", "completed", True),
-    Ending("completed", "api_error", "success", "api_error", True),
-    Ending("completed", "refusal", "success", "api_error", True),
-    Ending("completed", "max_output_tokens", "success", "api_error", True),
-    Ending("completed", "pause_limit", "success", "completed", True),
-    Ending("hook_stopped", None, "success", "hook_stopped", True),
-    Ending("prompt_too_long", "prompt_too_long", "success", "prompt_too_long", True),
-    Ending("max_turns", "max_turns", "error_max_turns", "max_turns", False),
-    Ending(
-        "budget_exhausted", "budget_exhausted", "error_max_budget_usd", "budget_exhausted", False
-    ),
-    Ending("aborted_tools", "aborted_tools", "error_during_execution", "aborted_tools", False),
-    Ending("model_error", "model_error", "error_during_execution", "model_error", False),
-]
-
-
-@pytest.mark.parametrize("ending", ENDINGS, ids=lambda e: f"{e.reason}-{e.error}")
-def test_each_ending_has_its_place_in_the_protocol(ending: Ending) -> None:
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]}-{row[1]}")
+def test_each_ending_has_its_place_in_the_protocol(row: tuple[str, ...]) -> None:
+    reason, *others = row
+    error, subtype, terminal_reason, result, errors = (
+        None if cell == "-" else cell for cell in others
+    )
+    text = "The answer."
     summary = evolve(
-        whole(SESSION, "text"), reason=ending.reason, error=ending.error, error_text="why"
+        whole(SESSION, text), reason=reason, error=error, error_text="why" if error else None
     )
 
     said = result_of(summary)
 
-    assert (said["subtype"], said["terminal_reason"]) == (ending.subtype, ending.terminal_reason)
-    assert said["is_error"] is (ending.error is not None)
-    assert ("result" in said, "errors" in said) == (ending.has_result, not ending.has_result)
+    assert said["subtype"] == subtype
+    assert said["is_error"] is (error is not None)
+    assert said.get("terminal_reason", None) == terminal_reason
+    assert said.get("result") == {"answer": text, "why": "why", "empty": "", None: None}[result]
+    assert said.get("errors") == (["why"] if errors else None)
+    assert ("errors" in said) == (subtype != "success")
+    assert not (said["is_error"] and terminal_reason == "completed")
+
+
+def test_the_table_has_every_ending_of_the_loop() -> None:
+    assert {State(row[0]) for row in ROWS if row[0] != PROMPT_BLOCKED} == ENDINGS
+
+
+def test_an_answer_that_was_whole_before_an_interrupt_is_told_with_the_error() -> None:
+    summary = evolve(
+        whole(SESSION, "All of it."),
+        reason="aborted_streaming",
+        error="aborted_streaming",
+        error_text="why",
+        answered=True,
+    )
+
+    said = result_of(summary)
+
+    assert (said["subtype"], said["is_error"]) == ("error_during_execution", True)
+    assert (said["result"], said["errors"]) == ("All of it.", ["why"])
 
 
 def test_an_unknown_price_is_null_and_not_nothing() -> None:

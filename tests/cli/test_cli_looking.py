@@ -98,19 +98,124 @@ def test_a_recorded_run_takes_its_decisions_again(shell: Shell, trace: Path) -> 
     assert (ran.code, told) == (0, [f"{RUN}: 7 steps, all agree; not over"] * 2)
 
 
-@pytest.mark.parametrize("command", ["replay", "context"])
 @pytest.mark.parametrize("payload", [None, [], "x"])
-def test_a_record_whose_payload_is_no_object_is_one_line(
-    shell: Shell, trace: Path, command: str, payload: object
+def test_a_record_whose_payload_is_no_object_ends_what_can_be_decided(
+    shell: Shell, trace: Path, payload: object
 ) -> None:
     lines = trace.read_bytes().splitlines()
     lines[1] = orjson.dumps(orjson.loads(lines[1]) | {"payload": payload})
     trace.write_bytes(b"\n".join(lines) + b"\n")
 
-    ran = interlock(shell, command, str(trace))
+    again, filled = (interlock(shell, command, str(trace)) for command in ("replay", "context"))
 
-    assert (ran.code, ran.out) == (1, "")
-    assert ran.err == f"interlock: {trace}: no Prepared of this version: it is no JSON object\n"
+    problem = "no Prepared of this version: it is no JSON object"
+    assert (again.code, again.err) == (1, "")
+    assert again.out.startswith(
+        f"{RUN}: 0 of 7 steps agree\nfrom step 0 on nothing can be decided: {problem}\n"
+    )
+    assert (filled.code, filled.out) == (1, "")
+    assert filled.err == f"interlock: {trace}: {problem}\n"
+
+
+# --- a damaged line --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def damaged(trace: Path) -> Path:
+    """The record of step 3 was overwritten by something else."""
+    lines = trace.read_bytes().splitlines()
+    lines[4] = b"\x00" * 40
+    trace.write_bytes(b"\n".join(lines) + b"\n")
+    return trace
+
+
+def told_of(damaged: Path) -> str:
+    return f"interlock: {damaged}:5: is no JSON: "
+
+
+def test_a_damaged_trace_is_told_with_the_step_that_is_missing(
+    shell: Shell, damaged: Path
+) -> None:
+    ran = interlock(shell, "trace", "last")
+
+    assert ran.code == 1
+    assert ran.err.startswith(told_of(damaged))
+    assert ran.err.count("\n") == 1
+    assert [line.split()[0] for line in ran.out.splitlines()[1:-1]] == list("0123456")
+    assert ran.out.splitlines()[4] == "   3           (cannot be read)"
+    assert ran.out.splitlines()[-1] == (
+        "7 steps, 1 of which cannot be read; not over: the trace stops at preprocess"
+    )
+
+
+def test_json_leaves_a_damaged_line_out(shell: Shell, damaged: Path) -> None:
+    ran = interlock(shell, "trace", "last", "--json")
+
+    assert (ran.code, ran.err.startswith(told_of(damaged))) == (1, True)
+    assert [one.get("sequence") for one in ran.lines] == [None, 0, 1, 2, 4, 5, 6]
+
+
+def test_a_damaged_trace_is_explained_without_the_step_that_is_missing(
+    shell: Shell, damaged: Path
+) -> None:
+    ran, one = (interlock(shell, "explain", "last", *step) for step in ([], ["--step", "3"]))
+
+    assert (ran.code, ran.err.startswith(told_of(damaged))) == (1, True)
+    assert "\n#3  This step cannot be read.\n" in ran.out
+    assert "\n#4 to #6  tools (1 result), attachments, continuation" in ran.out
+    assert one.code == 1
+    assert one.err.endswith(f"interlock: step 3 of run {RUN} cannot be read\n")
+
+
+def test_of_a_damaged_trace_the_window_is_told_up_to_there(shell: Shell, damaged: Path) -> None:
+    ran = interlock(shell, "context", "last")
+
+    assert ran.code == 1
+    assert ran.out.splitlines()[1] == "as it was after 3 of 7 steps: the rest cannot be followed"
+    assert "fullest in this run: 7 tokens" in ran.out
+    assert ran.err.startswith(told_of(damaged))
+
+
+def test_of_a_damaged_trace_all_is_decided_that_can_be(shell: Shell, damaged: Path) -> None:
+    again, supposed = (
+        interlock(shell, "replay", *more, "last")
+        for more in ([], ["--what-if", "--set", "max_recoveries=5"])
+    )
+
+    assert (again.code, supposed.code) == (1, 1)
+    assert again.err.startswith(told_of(damaged))
+    assert again.out.startswith(
+        f"{RUN}: 3 of 7 steps agree\nfrom step 3 on nothing can be decided: it cannot be read\n"
+    )
+    assert "1 run could be followed in part only" in supposed.out
+
+
+def test_a_damaged_header_costs_the_decisions_and_nothing_else(shell: Shell, trace: Path) -> None:
+    _, *rest = trace.read_bytes().splitlines()
+    trace.write_bytes(b"\n".join([b"{", *rest]) + b"\n")
+
+    told, why, again = (
+        interlock(shell, command, "last") for command in ("trace", "explain", "replay")
+    )
+
+    assert (told.code, why.code, again.code) == (1, 1, 1)
+    assert f"{trace}:1: the header is no JSON" in told.err
+    assert "7 steps; not over" in told.out
+    assert "abort_check went to tools, because needs_follow_up held" in why.out
+    assert "none of 7 steps can be decided" in again.out
+
+
+def test_one_run_that_cannot_be_read_takes_nothing_from_those_beside_it(
+    shell: Shell, trace: Path
+) -> None:
+    other = trace.with_name("00000000-0000-4000-8000-000000000000.trace.jsonl")
+    other.write_bytes(b"junk\n")
+
+    ran = interlock(shell, "replay", str(trace.parent))
+
+    assert ran.code == 1
+    assert f"{RUN}: 7 steps, all agree" in ran.out
+    assert ran.err.startswith(f"interlock: {other}:1: is no JSON")
 
 
 def test_a_record_that_was_changed_is_found(shell: Shell, trace: Path) -> None:
@@ -174,7 +279,8 @@ def test_a_file_that_is_no_trace_is_one_line(shell: Shell) -> None:
     ran = interlock(shell, "replay", "x.trace.jsonl")
 
     assert (ran.code, ran.out) == (1, "")
-    assert ran.err == "interlock: x.trace.jsonl:1: is of format None, known is 1\n"
+    problem = "is not the header of a trace: it names no format"
+    assert ran.err == f"interlock: x.trace.jsonl:1: {problem}\n"
 
 
 # --- diagrams --------------------------------------------------------------------------------

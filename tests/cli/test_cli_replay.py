@@ -59,6 +59,74 @@ def test_a_run_is_kept_as_a_golden_test_in_one_command(recorded: Shell, tmp_path
     assert again.code == 1
 
 
+def test_a_recording_tells_its_run_like_a_trace(recorded: Shell) -> None:
+    interlock(recorded, "record", "last", "--out", "milk.recording.jsonl")
+    (beside,) = recorded.home.glob("projects/*/*/runs/*.recording.jsonl*")
+
+    for name in ("milk.recording.jsonl", str(beside)):
+        told, why, filled = (
+            interlock(recorded, command, name) for command in ("trace", "explain", "context")
+        )
+
+        assert (told.code, told.err, why.code, why.err) == (0, "", 0, "")
+        assert told.out.splitlines()[-1].startswith("14 steps in ")
+        assert "abort_check went to tools, because needs_follow_up held" in why.out
+        assert (filled.code, filled.err) == (0, "")
+
+
+def test_a_kept_recording_is_never_overwritten_and_the_way_out_is_said(recorded: Shell) -> None:
+    first = interlock(recorded, "record", "last")
+    second = interlock(recorded, "record", "last")
+    third = interlock(recorded, "record", "last", "--out", "other.recording.jsonl")
+
+    (kept,) = [
+        each.name for each in recorded.folder.glob("*.recording.jsonl") if "other" not in each.name
+    ]
+    assert (first.code, second.code, third.code) == (0, 1, 0)
+    assert second.err == (
+        f"interlock: {kept} is there already and is never overwritten; "
+        "name another with --out FILE, or remove it first\n"
+    )
+
+
+def test_a_recording_that_is_cut_off_is_run_again_up_to_there(recorded: Shell) -> None:
+    interlock(recorded, "record", "last", "--out", "milk.recording.jsonl")
+    path = recorded.folder / "milk.recording.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[: len(lines) // 2]) + b'{"torn')
+
+    again, told, kept = (
+        interlock(recorded, *command, "milk.recording.jsonl")
+        for command in (["replay"], ["trace"], ["record", "--out", "new.recording.jsonl"])
+    )
+
+    where = f"interlock: milk.recording.jsonl:{len(lines) // 2 + 1}: is cut off"
+    assert again.code == 1
+    assert again.err == f"{where}; it is run again up to there\n"
+    assert "nothing to compare them with, up to where the recording is damaged" in again.out
+    assert (told.code, told.out) == (1, "")
+    assert told.err == (
+        f"{where}; the trace stood behind that; try: interlock replay milk.recording.jsonl\n"
+    )
+    assert kept.code == 1
+
+
+def test_a_run_whose_trace_is_damaged_is_run_again_all_the_same(recorded: Shell) -> None:
+    (trace,) = recorded.home.glob("projects/*/*/runs/*.trace.jsonl")
+    lines = trace.read_bytes().splitlines(keepends=True)
+    trace.write_bytes(b"".join([*lines[:5], b"{damaged\n", *lines[6:]]))
+
+    again = interlock(recorded, "replay", "last")
+    supposed = interlock(recorded, "replay", "--what-if", "--set", "max_recoveries=1", "last")
+
+    assert (again.code, supposed.code) == (1, 0)
+    assert "from step 4 on nothing can be decided" in again.out
+    assert again.out.endswith(
+        "run again, 14 steps, the same to the byte but for line 6, which is damaged in its trace\n"
+    )
+    assert supposed.out.endswith("0 of 1 run differ\n")
+
+
 def test_a_run_is_kept_without_its_secrets(recorded: Shell) -> None:
     out = ("--out", "milk.recording.jsonl", "--scrub", "--secret", "milk")
     kept = interlock(recorded, "record", "last", *out)
@@ -145,6 +213,36 @@ def test_what_if_says_which_runs_cannot_show_it() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "name", ["permission_mode", "permissions", "hooks", "sandbox", "allowedTools", "allow"]
+)
+def test_what_if_refuses_what_no_replay_can_judge(shell: Shell, name: str) -> None:
+    ran = interlock(shell, "replay", "--what-if", "--set", f"{name}=x", str(GOLDEN))
+
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == (
+        f"interlock: --set {name}=x: no replay can judge that: "
+        "what permissions, hooks and tools answered is played as it was then\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ("max_concurrent_tools=1", "what permissions, hooks and tools answered is played"),
+        ("stream_idle_s=3", "what the model answered, and how long it took, is played"),
+    ],
+)
+def test_what_if_says_that_a_run_which_stays_the_same_says_nothing_of_a_setting(
+    shell: Shell, change: str, why: str
+) -> None:
+    ran = interlock(shell, "replay", "--what-if", "--set", change, str(GOLDEN))
+
+    name, _, _ = change.partition("=")
+    assert ran.code == 0
+    assert f"differ; that says nothing about {name}: {why}" in ran.out
+
+
 def test_what_if_takes_another_table(shell: Shell) -> None:
     (shell.folder / "mine.py").write_text(
         "from attrs import evolve\n"
@@ -174,7 +272,18 @@ def test_what_if_takes_another_table(shell: Shell) -> None:
         ),
         (
             ["--what-if", "--set", "max_recoveries=x"],
-            "INTERLOCK_MAX_RECOVERIES is 'x'; set a whole number from 0 up, or unset it",
+            "--set max_recoveries=x: max_recoveries is 'x'; set a whole number from 0 up",
+        ),
+        (
+            ["--what-if", "--set", "nope=1"],
+            "--set nope=1: no setting of a run is called nope; see: interlock config show",
+        ),
+        (
+            ["--what-if", "--set", "window_reserve=900000"],
+            (
+                "--set window_reserve=900000: context_window is 200000, which the reserve of "
+                "900000 uses up; set a larger window or a smaller INTERLOCK_WINDOW_RESERVE"
+            ),
         ),
         (["--set", "recoveries=1"], "--set and --table ask what if: add --what-if"),
         (["--what-if", "--table", "mine"], "--table mine: write MODULE:NAME, like my_table:LOOP"),

@@ -112,7 +112,7 @@ def most_in(start: Loop, turns: int) -> Bounds:
 
 def replays(run: Run) -> Loop:
     """Every decision, guard value and change comes out the same once more; the last loop."""
-    assert run.trace.damage in (None, "")
+    assert run.trace.damage == ()
     start = records.loop_from(run.trace.header.start)
     replayed = replay(LOOP, start, records.steps_of(run.trace), changes=records.changes)
     assert replayed.divergence is None, render(replayed.divergence)

@@ -1,4 +1,4 @@
-"""A trace goes to a file and back, forgives a torn last line, and nothing else."""
+"""A trace goes to a file and back; a damaged line costs that line, and is told."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_what_was_written_is_what_is_read(tmp_path: Path) -> None:
 
     assert trace.header == HEADER
     assert trace.records == records()
-    assert trace.damage is None
+    assert (trace.damage, trace.lossy) == ((), False)
 
 
 def test_a_trace_without_a_file_is_kept_in_memory() -> None:
@@ -136,8 +136,9 @@ def test_a_last_line_cut_off_by_a_crash_is_left_out_and_told(tmp_path: Path, cut
     trace = read_trace(path)
 
     assert trace.records == records()[:-1]
-    assert trace.damage is not None
-    assert trace.damage.startswith(f"{path}:7: cut off after ")
+    (damage,) = trace.damage
+    assert damage.startswith(f"{path}:7: cut off after ")
+    assert not trace.lossy  # what was not written whole had not happened
 
 
 def test_a_torn_trace_is_continued_where_it_was_whole(tmp_path: Path) -> None:
@@ -149,7 +150,7 @@ def test_a_torn_trace_is_continued_where_it_was_whole(tmp_path: Path) -> None:
         writer.write(records()[5])
 
     assert read_trace(path).records == records()
-    assert read_trace(path).damage is None
+    assert read_trace(path).damage == ()
 
 
 def test_a_file_torn_within_its_header_is_begun_anew(tmp_path: Path) -> None:
@@ -178,30 +179,108 @@ def spoilt(line: dict[str, Any], **changes: Any) -> bytes:
     return orjson.dumps({key: value for key, value in (line | changes).items() if value != "GONE"})
 
 
+def damaged(path: Path, at: int, *lines: bytes) -> Path:
+    """A trace of six records, with other lines in the place of one. The header is at 0."""
+    whole = written(path, *records()).read_bytes().splitlines()
+    whole[at : at + 1] = lines
+    path.write_bytes(b"".join(line + b"\n" for line in whole))
+    return path
+
+
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
         ({"source": "GONE"}, "has no source"),
         ({"edge": "three"}, "its edge is a str"),
         ({"reason": 3}, "its reason is a int"),
-        ({"tried": [[1, "called"]]}, "has a guard that is not [edge, name, value]"),
-        ({"sequence": 9}, "record 9 stands after 0"),
+        ({"tried": [[1, "called"]]}, "has a guard that is not [edge, name, value]: [1, 'called']"),
+        ({"sequence": 9}, "record 9 is out of its place"),
+        ({"sequence": 0}, "record 0 is out of its place"),
     ],
     ids=str,
 )
-def test_any_other_damage_is_an_error_with_file_and_line(
+def test_a_record_that_cannot_be_is_left_out_and_told_with_file_and_line(
     tmp_path: Path, changes: dict[str, Any], problem: str
 ) -> None:
     path = written(tmp_path / "t.jsonl", *records())
-    lines = path.read_bytes().splitlines()
-    lines[2] = spoilt(orjson.loads(lines[2]), **changes)
-    path.write_bytes(b"\n".join(lines) + b"\n")
+    line = orjson.loads(path.read_bytes().splitlines()[2])
 
-    with pytest.raises(TraceError) as caught:
+    trace = read_trace(damaged(tmp_path / "d.jsonl", 2, spoilt(line, **changes)))
+
+    assert trace.records == (records()[0], *records()[2:])
+    assert trace.damage == (f"{tmp_path}/d.jsonl:3: {problem}, left out",)
+    assert (trace.lossy, trace.steps, trace.known) == (True, 6, records()[:1])
+
+
+@given(at=st.integers(1, 6), line=st.binary(max_size=40).filter(lambda line: b"\n" not in line))
+def test_whatever_a_line_has_become_it_costs_that_line_alone(
+    tmp_path_factory: pytest.TempPathFactory, at: int, line: bytes
+) -> None:
+    path = damaged(tmp_path_factory.mktemp("trace") / "t.jsonl", at, line)
+
+    trace = read_trace(path)
+
+    assert trace.records == records()[: at - 1] + records()[at:]
+    assert trace.known == records()[: at - 1]
+    assert [told.startswith(f"{path}:{at + 1}: ") for told in trace.damage] == [True]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "told"),
+    [
+        (2, 2, ":3: step 1 is missing before it"),
+        (2, 4, ":3: of steps 1 to 3 some are missing before it"),
+        (1, 1, ":2: step 0 is missing before it"),
+    ],
+)
+def test_lines_that_are_gone_are_told_where_they_stood(
+    tmp_path: Path, first: int, last: int, told: str
+) -> None:
+    path = written(tmp_path / "t.jsonl", *records())
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:first] + lines[last + 1 :]))
+
+    trace = read_trace(path)
+
+    assert trace.records == records()[: first - 1] + records()[last:]
+    assert trace.damage == (f"{path}{told}",)
+    assert trace.known == records()[: first - 1]
+
+
+def test_a_line_that_stands_twice_is_told_once(tmp_path: Path) -> None:
+    line = written(tmp_path / "t.jsonl", *records()).read_bytes().splitlines()[3]
+
+    trace = read_trace(damaged(tmp_path / "d.jsonl", 3, line, line))
+
+    assert trace.records == records()
+    assert trace.damage == (f"{tmp_path}/d.jsonl:5: record 2 is out of its place, left out",)
+
+
+@pytest.mark.parametrize("header", [b"{", b"[]", b'{"format": 1}', b"", b"{}"])
+def test_of_a_header_that_is_damaged_the_records_tell_what_they_can(
+    tmp_path: Path, header: bytes
+) -> None:
+    path = damaged(tmp_path / "t.jsonl", 0, header)
+
+    trace = read_trace(path)
+
+    assert trace.records == records()
+    assert (trace.header.machine, trace.header.initial, trace.header.chain_id) == (
+        HEADER.machine,
+        HEADER.initial,
+        HEADER.chain_id,
+    )
+    assert trace.header.made_up
+    assert trace.known == ()  # nobody knows the loop that it began in
+    (told,) = trace.damage
+    assert told.startswith(f"{path}:1: the header ")
+
+
+def test_a_trace_of_another_format_is_not_taken_for_a_damaged_one(tmp_path: Path) -> None:
+    path = damaged(tmp_path / "t.jsonl", 0, b'{"format": 2}')
+
+    with pytest.raises(TraceError, match="is of format 2, known is 1"):
         read_trace(path)
-
-    assert caught.value.where == f"{path}:3"
-    assert caught.value.problem.startswith(problem)
 
 
 @pytest.mark.parametrize(
@@ -213,6 +292,7 @@ def test_any_other_damage_is_an_error_with_file_and_line(
         (b"[]\n", "is no JSON object"),
         (b'{"format": 2}\n', "is of format 2, known is 1"),
         (b'{"format": 1}\n', "has no machine"),
+        (b'{"a": 1}\n{"b": 2}\n', "is not the header of a trace: it names no format"),
     ],
 )
 def test_a_file_without_a_header_is_no_trace(tmp_path: Path, content: bytes, problem: str) -> None:

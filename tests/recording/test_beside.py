@@ -79,11 +79,60 @@ async def test_where_its_transcript_is_gone_that_is_said(room: Room) -> None:
         read_recording(path)
 
 
-def test_a_packed_one_that_is_cut_off_says_so(tmp_path: Path) -> None:
-    path = tmp_path / "x.recording.jsonl.gz"
-    path.write_bytes(gzip.compress(b'{"recording":2}\n' * 100)[:-20])
+@pytest.mark.parametrize("spoilt", ["cut off", "damaged"])
+async def test_a_packed_one_that_cannot_be_unpacked_runs_again_up_to_there(
+    room: Room, tmp_path: Path, spoilt: str
+) -> None:
+    calls = [reply("I look.", tool_use("Read", {"file_path": "a.txt"})) for _ in range(40)]
+    async with ScriptedServer([*calls, reply("One.")]) as server, room.open(server) as agent:
+        told = await tell(agent, "first")
+        path = beside(agent.paths.trace(told.summary.run_id))
+    lines = gzip.decompress(path.read_bytes())
+    packed = gzip.compress(lines, compresslevel=0)  # so that the damage is where it is put
+    half = len(packed) // 2
+    spoil = (
+        packed[:half] if spoilt == "cut off" else packed[:half] + b"\xff" * (len(packed) - half)
+    )
+    path.write_bytes(spoil)
 
-    with pytest.raises(RecordingError, match="cannot be unpacked"):
+    recording = read_recording(path)
+    made = await rerun(recording, fresh(tmp_path / "again"))
+
+    assert recording.damage is not None
+    assert recording.damage.startswith(f"{path}:")
+    assert (render(made), made.went_away) == ("", True)
+    assert 0 < made.steps < told.trace.steps
+
+
+async def test_a_damaged_line_of_the_trace_is_passed_over_and_named(
+    room: Room, tmp_path: Path
+) -> None:
+    async with ScriptedServer([reply("One.")]) as server, room.open(server) as agent:
+        told = await tell(agent, "first")
+        trace = agent.paths.trace(told.summary.run_id)
+    lines = trace.read_bytes().splitlines(keepends=True)
+
+    for at in range(len(lines)):
+        trace.write_bytes(b"".join([*lines[:at], b"\x00" * 30 + b"\n", *lines[at + 1 :]]))
+        made = await rerun(read_recording(beside(trace)), fresh(tmp_path / str(at)))
+        assert (render(made), made.unread) == ("", (at + 1,))
+
+
+async def test_where_a_recording_that_another_rests_on_is_damaged_that_is_said(
+    room: Room,
+) -> None:
+    async with (
+        ScriptedServer([reply("One."), reply("Two.")]) as server,
+        room.open(server) as agent,
+    ):
+        first, second = await tell(agent, "first"), await tell(agent, "second")
+    earlier, path = (beside(agent.paths.trace(each.summary.run_id)) for each in (first, second))
+    lines = (
+        gzip.decompress(earlier.read_bytes()) if earlier.suffix == ".gz" else earlier.read_bytes()
+    )
+    earlier.write_bytes(lines.replace(b'{"on"', b"{on", 1))
+
+    with pytest.raises(RecordingError, match="the history it begins with cannot be read"):
         read_recording(path)
 
 

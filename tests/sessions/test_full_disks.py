@@ -12,6 +12,7 @@ from pathlib import Path
 import attrs
 import pytest
 
+from interlock.agent import Agent
 from interlock.durability import Disk, Fsync
 from interlock.errors import TranscriptError
 from interlock.open_calls import FINISHED
@@ -45,6 +46,15 @@ def kinds(path: Path) -> list[Kind]:
     return [message.kind for message in read_messages(path)]
 
 
+async def refusal(agent: Agent, prompt: str) -> str:
+    """Why a prompt could not be run, told by its ending or before there was one."""
+    try:
+        told = await tell(agent, prompt)
+    except TranscriptError as error:
+        return str(error)
+    return told.summary.error_text or ""
+
+
 async def stopped_by(room: Room, trouble: Callable[[Path], object]) -> Told:
     """A run whose home gets into trouble while its one call runs; its result has no place."""
 
@@ -71,9 +81,10 @@ async def test_a_disk_that_fills_ends_the_run_with_what_where_and_how_to_mend(ro
     assert told.ending == ("model_error", "model_error")
     assert told.summary.error_text is not None
     assert told.summary.error_text.split(": ", 1)[1] == (
-        "cannot be written: No space left on device; make room on that disk."
+        "cannot be written: No space left on device; make room on that disk. "
+        "Not in the transcript: 1 result."
     )
-    assert sum(one.endswith("Not in the transcript: 1 result.") for one in warnings(told)) == 1
+    assert not [one for one in warnings(told) if one.startswith("transcript")]  # told once
     assert kinds(path) == [Kind.PROMPT, Kind.REPLY]
 
 
@@ -120,6 +131,67 @@ async def test_the_same_session_goes_on_too_and_writes_what_it_could_not(room: R
     assert kinds(path) == [Kind.PROMPT, Kind.REPLY, Kind.PROMPT, Kind.REPLY]
 
 
+async def test_a_prompt_that_was_refused_does_not_go_out_with_the_next_one(room: Room) -> None:
+    answers = [reply("First."), reply("Third.")]
+    async with ScriptedServer(answers) as server, room.open(server, options=FREE) as agent:
+        await tell(agent, "one")
+        filler = fill(room.home.parent)
+        traces = {"trace", "folder", "transcript"}
+        refused = await refusal(agent, "delete it all " * 400)
+        filler.unlink()
+        told = await tell(agent, "three")
+        path = agent.transcript_path
+
+    assert refused.split()[0] in traces
+    assert told.ending == ("completed", None)
+    assert [str(one["content"]) for one in server.requests[-1].body["messages"]][-1].count("three")
+    assert "delete it all" not in str(server.requests[-1].body["messages"])
+    assert kinds(path) == [Kind.PROMPT, Kind.REPLY, Kind.PROMPT, Kind.REPLY]
+
+
+async def test_a_prompt_that_no_transcript_takes_is_dropped_and_that_is_told(
+    tmp_path: Path,
+) -> None:
+    room = Room.made(tmp_path)
+    async with (
+        ScriptedServer([reply("First."), reply("Third.")]) as server,
+        room.open(server, options=FREE) as agent,
+    ):
+        await tell(agent, "one")
+        with files_of_at_most(20_000):  # the trace has room, the prompt has none
+            lost = await tell(agent, "delete it all " * 4_000)
+        told = await tell(agent, "three")
+        path = agent.transcript_path
+
+    assert lost.ending == ("model_error", "model_error")
+    assert lost.summary.error_text == (
+        f"transcript {path}: cannot be written: File too large; raise the limit on file sizes "
+        "(ulimit -f). Not in the transcript: 1 prompt. The prompt is not kept: give it again."
+    )
+    assert not [one for one in warnings(lost) if one.startswith("transcript")]
+    assert told.ending == ("completed", None)
+    assert "delete it all" not in str(server.requests[-1].body["messages"])
+    assert kinds(path) == [Kind.PROMPT, Kind.REPLY, Kind.PROMPT, Kind.REPLY]
+
+
+async def test_of_two_that_begin_one_session_the_slower_is_told_once(tmp_path: Path) -> None:
+    room = Room.made(tmp_path)
+    chosen = attrs.evolve(FREE, session_id="22222222-2222-4222-8222-222222222222")
+    async with ScriptedServer([]) as server, room.open(server, options=chosen) as agent:
+        agent.transcript_path.parent.mkdir(parents=True)
+        agent.transcript_path.write_text('{"the": "faster one\'s"}\n')
+        told = await tell(agent, "hi")
+
+    assert told.ending == ("model_error", "model_error")
+    assert told.summary.error_text == (
+        f"transcript {agent.transcript_path}: another process has just begun this session: leave "
+        "--session-id out, or go on in a branch (--resume with --fork-session). "
+        "Not in the transcript: 1 prompt. The prompt is not kept: give it again."
+    )
+    assert warnings(told) == []
+    assert agent.transcript_path.read_text() == '{"the": "faster one\'s"}\n'
+
+
 async def test_a_disk_that_turned_read_only_ends_the_run_likewise(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk") as disk:
         room = attrs.evolve(Room.made(tmp_path / "room"), home=disk / "home")
@@ -152,7 +224,9 @@ async def test_a_limit_on_file_sizes_ends_the_run_and_the_cut_line_costs_itself_
         path = agent.transcript_path
 
     assert lost.ending == ("completed", "not_recorded")
-    assert "File too large; raise the limit on file sizes (ulimit -f)" in str(warnings(lost))
+    problem = "File too large; raise the limit on file sizes (ulimit -f)"
+    assert problem in (lost.summary.error_text or "")
+    assert problem not in str([one for one in warnings(lost) if one.startswith("transcript")])
     assert told.ending == ("completed", None)
     assert kinds(path) == [Kind.PROMPT, Kind.REPLY, Kind.PROMPT, Kind.REPLY]
 
@@ -187,7 +261,7 @@ async def test_a_trace_and_a_recording_that_cannot_go_on_are_warnings_and_the_ru
     assert trace.startswith("explain and replay will see this run up to here: its trace cannot be")
     assert trace.endswith("File too large; raise the limit on file sizes (ulimit -f)")
     assert recording.startswith("this run is not recorded: ")
-    assert told.trace.damage is None
+    assert told.trace.damage == ()
 
 
 # --- files that are taken away ---------------------------------------------------------------
@@ -238,6 +312,40 @@ async def test_a_file_that_took_its_place_is_left_alone(tmp_path: Path) -> None:
     assert summary.reason == "model_error"
     assert "another file has taken its place; move that one away" in (summary.error_text or "")
     assert path.read_text() == "somebody else's\n"
+
+
+async def test_a_folder_that_cannot_be_made_is_named_as_one(tmp_path: Path) -> None:
+    room = attrs.evolve(Room.made(tmp_path / "room"), home=tmp_path / "file" / "home")
+    (tmp_path / "file").write_text("no folder")
+
+    async with ScriptedServer([]) as server:
+        with pytest.raises(TranscriptError) as caught:
+            async with room.open(server, options=FREE) as agent:
+                await tell(agent, "hi")
+
+    assert str(caught.value) == (
+        f"folder {tmp_path}/file: cannot be written: File exists; "
+        "move away the file that stands in its place, or set INTERLOCK_HOME to another"
+    )
+
+
+async def test_a_trace_that_cannot_be_begun_is_named_as_one_and_the_prompt_is_not_kept(
+    tmp_path: Path,
+) -> None:
+    room = Room.made(tmp_path)
+    async with (
+        ScriptedServer([reply("One."), reply("Three.")]) as server,
+        room.open(server, options=FREE) as agent,
+    ):
+        await tell(agent, "one")
+        with files_of_at_most(100), pytest.raises(TranscriptError) as caught:
+            await tell(agent, "two")
+        told = await tell(agent, "three")
+
+    assert str(caught.value).startswith("trace ")
+    assert ".trace.jsonl: cannot be written: File too large; raise the limit" in str(caught.value)
+    assert told.ending == ("completed", None)
+    assert "two" not in str(server.requests[-1].body["messages"])
 
 
 async def test_a_record_of_calls_that_cannot_be_made_keeps_the_call_from_beginning(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import attrs
+import orjson
 import pytest
 
 from interlock.durability import Fsync
@@ -142,3 +143,49 @@ async def test_nothing_is_forced_onto_the_disk_twice(tmp_path: Path) -> None:
         path = agent.transcript_path
 
     assert power.synced.count(path) == 2  # with the prompt, and at the end of the run
+
+
+def paid(home: Path) -> int:
+    """How many requests the record of the cost tells of."""
+    files = list(home.glob("projects/*/*/costs.jsonl"))
+    lines = [line for path in files for line in path.read_bytes().splitlines()]
+    return len({orjson.loads(line)["request"] for line in lines})
+
+
+@pytest.mark.parametrize(
+    ("policy", "known"),
+    [
+        (Fsync.NEVER, [0, 0, 0, 0, 0]),
+        (Fsync.PROMPT, [0, 0, 0, 0, 0]),
+        (Fsync.REQUEST, [0, 1, 1, 1, 2]),
+        (Fsync.ALWAYS, [0, 1, 1, 1, 2]),
+    ],
+)
+async def test_what_was_paid_is_as_safe_as_what_was_said(
+    policy: Fsync, known: list[int], tmp_path: Path
+) -> None:
+    room = Room.made(tmp_path / "room")
+
+    images = await cut_everywhere(room, policy)
+
+    found = []
+    for number, image in enumerate(images.values()):
+        image.restored(room.home, tmp_path / f"after {number}")
+        found.append(paid(tmp_path / f"after {number}"))
+    assert found == known
+
+
+async def test_a_line_of_the_cost_is_on_the_disk_at_once_where_that_is_wanted_of_each(
+    tmp_path: Path,
+) -> None:
+    room, power = Room.made(tmp_path / "room"), Power()
+
+    async with (
+        ScriptedServer([reply("One.")]) as server,
+        room.open(server, options=FREE, disk=power.disk(Fsync.ALWAYS)) as agent,
+    ):
+        await tell(agent, "hi")
+        costs = agent.paths.costs
+
+    lines = costs.read_bytes().count(b"\n")
+    assert power.synced.count(costs) == lines > 1
