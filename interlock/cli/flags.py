@@ -20,6 +20,7 @@ from interlock.token_budget import amount_of
 MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions")
 SANDBOX = ("required", "auto", "off")
 FORMATS = ("text", "json", "stream-json")
+INPUTS = ("text", "stream-json")
 
 _EPILOG = """\
 commands:
@@ -76,6 +77,7 @@ def run_parser() -> Parser:
     add("-v", "--version", action="store_true", help="print the version and exit")
     add("-p", "--print", action="store_true", help="print the answer and exit; ask nobody")
     add("--output-format", choices=FORMATS, default="text", help="default: text")
+    add("--input-format", choices=INPUTS, default="text", help="stream-json: driven by a program")
     add("--verbose", action="store_true", help="show on stderr what happens")
     add(
         "--record",
@@ -84,6 +86,12 @@ def run_parser() -> Parser:
     )
     add("--debug", action="store_true", help="log every edge of the machine to stderr")
     add("--include-partial-messages", action="store_true", help="with stream-json: raw events")
+    add("--replay-user-messages", action="store_true", help="with it: prompts are told back")
+    add(
+        "--permission-prompt-tool",
+        metavar="TOOL",
+        help="with it: who is asked; stdio: the program",
+    )
     add("--include-hook-events", action="store_true", help="with stream-json: hooks as they run")
     add("--max-turns", type=_turns, metavar="N", help="model calls with their tools")
     add("--max-budget-usd", type=_dollars, metavar="X", help="stop when this much is spent")
@@ -141,6 +149,10 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     _insist_on_one_session(flags)
     if flags.output_format == "stream-json" and not flags.verbose:
         raise UsageError("--output-format stream-json needs --verbose")
+    if flags.input_format == "stream-json" and flags.output_format != "stream-json":
+        raise UsageError("--input-format stream-json needs --output-format stream-json")
+    if flags.input_format == "stream-json" and flags.prompt is not None:
+        raise UsageError("with --input-format stream-json prompts come on standard input alone")
     return flags
 
 

@@ -25,7 +25,6 @@ from interlock.cli.logs import configure
 from interlock.cli.main import PIPE_CLOSED, complain
 from interlock.cli.output import Output
 from interlock.cli.render import Json, Live, Plain, Renderer
-from interlock.cli.result import broken
 from interlock.cli.signals import Signals
 from interlock.cli.stream_json import Session, StreamJson
 from interlock.cli.verdict import line_of
@@ -38,7 +37,7 @@ from interlock.options import Options, PermissionMode, Resume
 from interlock.permissions import Asker, BadRule, NobodyAsks, terminal_or_nobody
 from interlock.sandbox.policy import Mode
 from interlock.settings import Settings
-from interlock.summary import RunSummary
+from interlock.summary import RunSummary, broken
 from interlock.tools.ask_user import Person
 from phases.world.updates import Show
 
@@ -272,7 +271,7 @@ def renderer_of(job: Job, session: Session, output: Output) -> Renderer:
             return StreamJson(
                 output=output,
                 session=session,
-                key_source=_key_source(job.settings),
+                key_source=key_source(job.settings),
                 partial=job.options.include_partial_messages,
                 hook_events=job.hook_events,
             )
@@ -297,7 +296,7 @@ def _exit_code(summary: RunSummary, output: Output, signals: Signals) -> int:
     return 0 if line is None else 1
 
 
-def _key_source(settings: Settings) -> str:
+def key_source(settings: Settings) -> str:
     if settings.api_key is not None:
         return "ANTHROPIC_API_KEY"
     return "ANTHROPIC_AUTH_TOKEN" if settings.auth_token is not None else "none"

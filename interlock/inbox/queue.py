@@ -15,7 +15,7 @@ from attrs import define, field, frozen
 
 from fsm import decide
 from interlock.inbox.lifecycle import QUEUED_MESSAGE, Known, RunReturned, Stage, Taken
-from phases.world.messages import Kind, Media, Message, Text
+from phases.world.messages import Kind, Media, Message, Opaque, Text
 from phases.world.ports import Ids
 from phases.world.updates import QueueChanged, Show
 
@@ -49,7 +49,7 @@ class Queued:
     """One message that waits. `id` is a UUID, and the id of the message it becomes."""
 
     id: str
-    content: tuple[Text | Media, ...]
+    content: tuple[Text | Media | Opaque, ...]
     mode: Mode = Mode.PROMPT
     priority: Priority = Priority.NEXT
     agent_id: str | None = None  # the sub-agent it is for; None: the main thread
@@ -92,15 +92,17 @@ class Waiting:
 
     def add(
         self,
-        content: str | tuple[Text | Media, ...],
+        content: str | tuple[Text | Media | Opaque, ...],
         *,
         mode: Mode = Mode.PROMPT,
         priority: Priority = Priority.NEXT,
         agent_id: str | None = None,
+        id_: str | None = None,
     ) -> Queued:
-        """Put a message into the queue; it is never refused and never waits."""
+        """Put a message into the queue; it is never refused and never waits. `id_` is a UUID that
+        its sender gave it."""
         queued = Queued(
-            id=self.ids.new(),
+            id=id_ or self.ids.new(),
             content=(Text(content),) if isinstance(content, str) else content,
             mode=mode,
             priority=priority,

@@ -35,6 +35,7 @@ class Answer:
     always: bool = False
     interrupted: bool = False  # there was no answer
     updates: tuple[Update, ...] = ()
+    arguments: Mapping[str, Any] | None = None  # in place of the call's own: these are allowed
 
 
 class Asker(Protocol):

@@ -46,6 +46,8 @@ class Decision:
     origin: str | None = None  # where the rule stands
     firm: bool = False
     parts: tuple[Part, ...] = field(default=(), eq=False)
+    # What whoever was asked put in place of the call's input: allowed, unless a rule denies it.
+    arguments: Mapping[str, Any] | None = field(default=None, eq=False)
 
     @property
     def allowed(self) -> bool:

@@ -168,7 +168,9 @@ class Gate:
         if answer.allowed and answer.always:
             self._grant(question)
         verdict = Verdict.ALLOW if answer.allowed else Verdict.DENY
-        settled = evolve(decision, verdict=verdict, reason=answer.reason)
+        settled = evolve(
+            decision, verdict=verdict, reason=answer.reason, arguments=answer.arguments
+        )
         if not answer.allowed and not answer.interrupted:
             self._note(question, settled, denials)
         return settled

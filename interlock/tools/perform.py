@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 from attrs import evolve, frozen
 
-from interlock.permissions.decision import Question
+from interlock.permissions.decision import Decision, Question, Verdict
 from interlock.tools.calls import Call, Round
 from interlock.tools.contained import contained
 from interlock.tools.heartbeat import Heartbeat
@@ -90,6 +90,8 @@ class Performer:
                 before = await self._asked_hooks(round_, call)
                 question = self._question(call, context)
                 decision = await self.permissions.settle(question, before.said)
+                if decision.allowed and decision.arguments is not None:
+                    question, decision = self._changed(call, context, decision)
             context.granted = frozenset((*question.reads, *question.writes))
         except Exception as problem:
             output = failure(call.use.name, problem)
@@ -110,6 +112,18 @@ class Performer:
             if result is not None:
                 call.answer(result)
         return before
+
+    def _changed(
+        self, call: Call, context: ToolContext, decision: Decision
+    ) -> tuple[Question, Decision]:
+        """The call with the input that whoever was asked has put in its place; only a denial still
+        goes before their yes."""
+        assert call.tool is not None
+        assert decision.arguments is not None
+        call.arguments = checked(decision.arguments, call.tool.input_schema)
+        question = self._question(call, context)
+        judged = self.permissions.decide(question)
+        return question, judged if judged.verdict is Verdict.DENY else decision
 
     async def _unless_stopped(self, round_: Round, call: Call) -> None:
         """Wait for a cancellation that is on its way; a task may wake once more before it."""

@@ -1,0 +1,140 @@
+"""The host's prompts, one turn at a time, and the turns that background agents bring about.
+
+What is said while a turn is under way waits in the session's queue: read between two steps where
+there are any, else a turn of its own. A turn has one `init` and one result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Protocol
+
+import anyio
+from attrs import define, field
+
+from interlock.agent import Agent
+from interlock.control.states import State, States
+from interlock.control.wire import Said
+from interlock.errors import InterlockError
+from interlock.inbox import Mode, Queued, Stage
+from interlock.quiet import Quiet
+from interlock.summary import RunSummary, broken
+from phases.world.updates import QueueChanged, Show, Update
+
+_log = Quiet(__name__)
+
+
+class Teller(Protocol):
+    """Who tells the host of a turn."""
+
+    def begin(self) -> None: ...
+    def show(self, update: Update) -> None: ...
+    def end(self, summary: RunSummary, prompts: tuple[str, ...] = ()) -> None: ...
+
+
+@define(eq=False, kw_only=True)
+class Turns:
+    """`last` is the summary of the turn that ended last; None: there was none."""
+
+    agent: Agent
+    teller: Teller
+    states: States
+    # What a program does itself, without a model: a command of its own. None: it is none.
+    local: Callable[[Queued], Awaitable[RunSummary | None]]
+    watching: Callable[[Show], Show] = lambda show: show  # what else follows a turn
+    last: RunSummary | None = None
+    _verbatim: set[str] = field(factory=set)
+    _prompts: list[str] = field(factory=list)  # that the turn under way has read
+    _ended: bool = False
+    _stopped: bool = False
+    _news: anyio.Event = field(factory=anyio.Event)
+
+    def say(self, said: Said) -> None:
+        queued = self.agent.waiting.add(said.content, id_=said.uuid)
+        if said.verbatim:
+            self._verbatim.add(queued.id)
+        self._news.set()
+
+    def end(self) -> None:
+        """Nobody says anything more: what waits is still done."""
+        self._ended = True
+        self._news.set()
+
+    def stop(self) -> None:
+        """Begin nothing more."""
+        self._stopped = True
+        self._news.set()
+
+    async def run(self) -> None:
+        """Until there is nothing left to do, and nobody who could say more."""
+        while not self._stopped:
+            queued = self.agent.next_queued()
+            if queued is not None:
+                self.states.now(State.RUNNING)
+                await self._turn(queued)
+            elif self._ended and not self._busy:
+                break
+            else:
+                if not self._busy:
+                    self.states.now(State.IDLE)
+                await self._something()
+        self.states.now(State.IDLE)
+
+    @property
+    def _busy(self) -> bool:
+        """Whether something in the background may still bring about a turn."""
+        return any(not one.is_over for one in self.agent.crew)
+
+    async def _something(self) -> None:
+        """Wait for a prompt, the end of input, or news of what runs in the background."""
+        self._news = anyio.Event()
+        over = [one.over.wait for one in self.agent.crew if not one.is_over]
+        news = partial(self.agent.waiting.arrival, None)
+        async with anyio.create_task_group() as tasks:
+
+            async def first(wait: Callable[[], Awaitable[object]]) -> None:
+                await wait()
+                tasks.cancel_scope.cancel()
+
+            waits: tuple[Callable[[], Awaitable[object]], ...] = (self._news.wait, news, *over)
+            for wait in waits:
+                tasks.start_soon(first, wait)
+
+    async def _turn(self, queued: Queued) -> None:
+        typed = queued.mode is Mode.PROMPT
+        self._prompts = [queued.id] if typed else []
+        # A moment for servers that are just starting: what stands in `init` should be true.
+        await self.agent.servers.ready()
+        self.teller.begin()
+        summary = await self._run(queued)
+        self.last = summary
+        self.teller.end(summary, tuple(self._prompts))
+
+    async def _run(self, queued: Queued) -> RunSummary:
+        verbatim = queued.id in self._verbatim or queued.mode is not Mode.PROMPT
+        try:
+            if queued.is_command and not verbatim:
+                done = await self.local(queued)
+                if done is not None:
+                    return done
+                verbatim = self._unknown(queued)
+            show = self.watching(self._show)
+            return await self.agent.prompt(queued, show, typed="" if verbatim else None)
+        except InterlockError as error:
+            return broken(self.agent.session_id, str(error))
+        except Exception as error:
+            # Outside the loop no phase turns a bug into an ending; the result comes all the same.
+            _log.debug("turn broke", exc_info=True)
+            words = f"internal error: {type(error).__name__}: {error}"
+            return broken(self.agent.session_id, words)
+
+    def _unknown(self, queued: Queued) -> bool:
+        """Whether its first word names no command: then it is a text like any other."""
+        name = queued.text.split()[0].removeprefix("/")
+        return self.agent.knowledge.instructing.find(name) is None
+
+    def _show(self, update: Update) -> None:
+        if isinstance(update, QueueChanged) and update.stage == Stage.INJECTED.value:
+            self._prompts.append(update.id)
+        self.teller.show(update)
