@@ -18,6 +18,7 @@ from interlock.agent import Agent
 from interlock.agents.catalogue import Catalogue
 from interlock.agents.crew import Crew, Tree
 from interlock.agents.here import Here
+from interlock.agents.models import model_of
 from interlock.agents.nursery import Nursery
 from interlock.captioner import chooser, small_models
 from interlock.checkpoints import Checkpoints
@@ -106,7 +107,8 @@ async def open_agent(
         start = await begun(options, settings, cwd, ids)
         transcript, paths, options = start.transcript, start.paths, start.options
         stack.push_async_callback(transcript.aclose)
-        model = options.model or settings.model or DEFAULT_MODEL
+        wanted = options.model or settings.model or DEFAULT_MODEL
+        model = model_of(None, wanted, DEFAULT_MODEL, settings.families, None)
         insist_on_prices(options, settings, model)
         guards = _guards(start, cwd, model, ids, asker, registered(hooks))
         gate, hooked = guards.gate, guards.hooks
@@ -219,6 +221,7 @@ async def open_agent(
             keeping=keeping,
             checkpoints=checkpoints,
             crew=crew,
+            think=adapter.think,
             prefetches=(*knowledge.prefetches(choose), *prefetches),
             strange_rules=gate.judge.rules.strangers((*names(), *offered)),
             told_first=(*_told_of(box, gate.judge.confined, warning, problem), *start.told),

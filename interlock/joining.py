@@ -66,7 +66,7 @@ async def joined(
         tools=tools,
         notify=mail.notify,
     )
-    if not given:
+    if options.mcp is None:
         yield servers
         return
     host = Host(

@@ -6,12 +6,12 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager, redirect_stdout
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, redirect_stdout
 from typing import Any
 from uuid import uuid4
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from interlock.agent import Agent
 from interlock.assembly import open_agent
@@ -28,13 +28,18 @@ from interlock.cli.verdict import line_of as error_line_of
 from interlock.configured import Configured, configured
 from interlock.control import Controlled, Opening
 from interlock.control.greeting import commands_of
+from interlock.control.keeping import Keeper
+from interlock.control.servers import parted
 from interlock.control.session import Asks
 from interlock.control.states import State, States
+from interlock.control.tool_asking import ToolAsker
 from interlock.errors import UsageError
 from interlock.housekeeping import Housekeeping
 from interlock.inbox import Queued
-from interlock.permissions import Asker, NobodyAsks
+from interlock.permissions import Asker, NobodyAsks, Update
+from interlock.settings import Settings
 from interlock.summary import RunSummary, broken
+from interlock.tools import Person
 from phases.world.updates import Show
 
 _STATES = "CLAUDE_CODE_SDK_READS_SESSION_STATE"  # the host reads them, and shows them to nobody
@@ -48,7 +53,9 @@ def run(asked: argparse.Namespace) -> int:
     """
     signals = Signals()
     signals.install()
-    found = configured(options_of(asked), flags_of(asked), os.environ)
+    flags = flags_of(asked)
+    servers, others = parted(flags.mcp_config)
+    found = configured(options_of(asked), evolve(flags, mcp_config=others), os.environ)
     for warning in found.configuration.warnings:
         complain(warning)
     os.environ.update(found.options.environment)
@@ -56,7 +63,7 @@ def run(asked: argparse.Namespace) -> int:
     output = Output()
     keeping = Housekeeping.of(found.settings, tell=complain)
     with keeping, redirect_stdout(sys.stderr):
-        door = Door(asked=asked, found=found, output=output, keeping=keeping)
+        door = Door(asked=asked, found=found, servers=servers, output=output, keeping=keeping)
         summary = asyncio.run(_served(door, signals))
     signals.settled()
     return _exit_code(summary, output, signals)
@@ -79,23 +86,42 @@ class Door:
 
     asked: argparse.Namespace
     found: Configured
+    servers: tuple[str, ...]  # of MCP, that live in the program that drives us
     output: Output
     keeping: Housekeeping
     _renderer: StreamJson | None = field(default=None, init=False)
 
     @property
-    def families(self) -> Mapping[str, str]:
-        return self.found.settings.families
+    def settings(self) -> Settings:
+        return self.found.settings
 
     def write(self, frame: dict[str, Any]) -> None:
         self.output.write(line_of(frame))
 
-    def open(self, asks: Asks) -> AbstractAsyncContextManager[Agent]:
+    @asynccontextmanager
+    async def open(self, asks: Asks) -> AsyncIterator[Agent]:
         options = asks.opening.over(self.found.options)
-        return open_agent(options, self.found.settings, asker=self._asker(asks), hooks=asks.hooks)
+        options = evolve(options, mcp=asks.hosted.over(options.mcp))
+        asker, person = self._asker(asks)
+        opened = open_agent(options, self.settings, asker=asker, person=person, hooks=asks.hooks)
+        async with opened as agent:
+            if isinstance(asker, ToolAsker):
+                asker.agent = agent
+            yield agent
 
-    def _asker(self, asks: Asks) -> Asker:
-        return asks.asker if self.asked.permission_prompt_tool == "stdio" else NobodyAsks()
+    def _asker(self, asks: Asks) -> tuple[Asker, Person | None]:
+        match self.asked.permission_prompt_tool:
+            case None:
+                return NobodyAsks(), None
+            case "stdio":
+                return asks.asker, asks.person
+            case tool:
+                limits = self.settings.limits
+                return ToolAsker(name=tool, limits=limits, stop=asks.interrupt), None
+
+    def keep(self, update: Update) -> None:
+        options, home = self.found.options, self.settings.home
+        Keeper(cwd=options.cwd.resolve(), home=home, tell=complain).keep(update)
 
     def teller(self, agent: Agent, opening: Opening) -> StreamJson:
         self._renderer = StreamJson(

@@ -21,6 +21,9 @@ MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions")
 SANDBOX = ("required", "auto", "off")
 FORMATS = ("text", "json", "stream-json")
 INPUTS = ("text", "stream-json")
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
+THINKING = ("adaptive", "disabled")
+DISPLAYS = ("summarized", "omitted")
 
 _EPILOG = """\
 commands:
@@ -99,6 +102,7 @@ def run_parser() -> Parser:
     add("--model", type=_some, metavar="M", help="default: as settings say, else our own")
     add("--fallback-model", type=_some, metavar="M,M", help="asked when the first is overloaded")
     add("--system-prompt", metavar="TEXT", help="in place of our own")
+    add("--system-prompt-file", type=_some, metavar="FILE", help="the same, from a file")
     add("--append-system-prompt", metavar="TEXT", help="behind our own")
     for name, alias, words in (
         ("--allowedTools", "--allowed-tools", "run without asking: Read, 'Bash(git:*)'"),
@@ -107,6 +111,7 @@ def run_parser() -> Parser:
         add(name, alias, nargs="+", action="extend", metavar="RULE", help=words)
     add("--tools", nargs="+", action="extend", metavar="NAME", help="offer only these")
     add("--permission-mode", choices=MODES, help="when no rule decides; default: default")
+    _add_asking(parser)
     add("--settings", metavar="FILE|JSON", help="over the settings files that are found")
     add(
         "--setting-sources",
@@ -132,6 +137,17 @@ def run_parser() -> Parser:
     return parser
 
 
+def _add_asking(parser: Parser) -> None:
+    """How the model is asked, beside what it is told."""
+    add = parser.add_argument
+    add("--effort", choices=EFFORTS, help="how much the model spends on an answer")
+    add("--thinking", choices=THINKING, help="whether the model thinks; default: as it does")
+    add("--max-thinking-tokens", type=_count, metavar="N", help="0: it does not think")
+    add("--thinking-display", choices=DISPLAYS, help="what is shown of it")
+    add("--task-budget", type=_turns, metavar="N", help="tokens that the model is told it has")
+    add("--betas", nargs="+", action="extend", metavar="NAME", help="beta features of the API")
+
+
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The flags of a run. Raises UsageError that names what is wrong and what comes near."""
     parser = run_parser()
@@ -147,6 +163,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     words = [*flags.prompt, *given[dashes + 1 :]]
     flags.prompt = " ".join(words) if words else None
     _insist_on_one_session(flags)
+    if flags.system_prompt is not None and flags.system_prompt_file is not None:
+        raise UsageError("--system-prompt and --system-prompt-file are two prompts; use one")
     if flags.output_format == "stream-json" and not flags.verbose:
         raise UsageError("--output-format stream-json needs --verbose")
     if flags.input_format == "stream-json" and flags.output_format != "stream-json":
@@ -194,6 +212,12 @@ def decoded(argument: str) -> str:
 def _turns(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 up")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 up")
     return int(text)
 
 

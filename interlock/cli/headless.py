@@ -33,7 +33,7 @@ from interlock.configured import configured
 from interlock.errors import InterlockError, UsageError
 from interlock.housekeeping import Housekeeping
 from interlock.interrupt import InterruptSignal
-from interlock.options import Options, PermissionMode, Resume
+from interlock.options import Asking, Options, PermissionMode, Resume, Thinking
 from interlock.permissions import Asker, BadRule, NobodyAsks, terminal_or_nobody
 from interlock.sandbox.policy import Mode
 from interlock.settings import Settings
@@ -131,7 +131,7 @@ def options_of(asked: argparse.Namespace) -> Options:
         max_turns=asked.max_turns,
         max_budget_usd=asked.max_budget_usd,
         token_budget=asked.token_budget,
-        system_prompt=asked.system_prompt,
+        system_prompt=_system_prompt(asked),
         append_system_prompt=asked.append_system_prompt,
         tools=None if asked.tools is None or tools == ("default",) else tools,
         allowed_tools=words_of(asked.allowedTools),
@@ -142,9 +142,33 @@ def options_of(asked: argparse.Namespace) -> Options:
         agents=from_json(asked.agents) if asked.agents else (),
         session_id=asked.session_id,
         resume=resume_of(asked),
+        asking=asking_of(asked),
         include_partial_messages=asked.include_partial_messages,
         record=asked.record,
     )
+
+
+def asking_of(asked: argparse.Namespace) -> Asking:
+    """How the model is asked."""
+    return Asking(
+        thinking=Thinking(asked.thinking) if asked.thinking else None,
+        thinking_budget=asked.max_thinking_tokens,
+        thinking_display=asked.thinking_display,
+        effort=asked.effort,
+        task_budget=asked.task_budget,
+        betas=words_of(asked.betas),
+    )
+
+
+def _system_prompt(asked: argparse.Namespace) -> str | None:
+    path: str | None = asked.system_prompt_file
+    if path is None:
+        given: str | None = asked.system_prompt
+        return given
+    try:
+        return Path(path).expanduser().read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--system-prompt-file: {path} cannot be read: {error}") from None
 
 
 def resume_of(asked: argparse.Namespace) -> Resume | None:

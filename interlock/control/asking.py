@@ -29,6 +29,7 @@ class HostAsker:
     ask_host: Ask
     states: States
     stop: Callable[[], None]
+    keep: Callable[[Update], None]  # told of each change that is meant for a settings file
 
     async def ask(self, question: Question, decision: Decision) -> Answer:
         request = {"subtype": "can_use_tool", **asked_of(question, decision)}
@@ -44,6 +45,9 @@ class HostAsker:
             )
         if not answer.allowed and said.get("interrupt") is True:
             self.stop()
+        for update in answer.updates:
+            if update.destination is not Destination.SESSION:
+                self.keep(update)
         return answer
 
 

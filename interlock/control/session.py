@@ -6,7 +6,7 @@ caller's affair (`Host`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any, Protocol
 
@@ -18,15 +18,20 @@ from interlock.control.asking import HostAsker
 from interlock.control.exchange import Exchange
 from interlock.control.greeting import greeting
 from interlock.control.hooks import HostHooks, hooks_of
+from interlock.control.mcp_requests import McpRequests
 from interlock.control.opening import BadOpening, Opening, opening_of
+from interlock.control.person import HostPerson
 from interlock.control.requests import Requests
+from interlock.control.servers import Hosted
 from interlock.control.states import States
 from interlock.control.turns import Teller, Turns
 from interlock.control.wire import Answered, Asked, BadLine, Feed, Frame, Said, Withdrawn
 from interlock.errors import InterlockError, UsageError
 from interlock.hooks import HookMatcher
 from interlock.inbox import Queued
-from interlock.permissions import BadRule
+from interlock.mcp.names import server_part
+from interlock.permissions import BadRule, Update
+from interlock.settings import Settings
 from interlock.summary import RunSummary
 from phases.world.updates import Show
 
@@ -40,15 +45,19 @@ class Asks:
     opening: Opening
     asker: HostAsker
     hooks: Sequence[HookMatcher]
-    exchange: Exchange
+    person: HostPerson
+    hosted: Hosted
+    interrupt: Callable[[], None]  # ends the turn under way
 
 
 class Host(Protocol):
     """What is particular to the door that the host came through."""
 
     @property
-    def families(self) -> Mapping[str, str]:
-        """The models of short names."""
+    def settings(self) -> Settings: ...
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The names of MCP servers of the host's own that were given before."""
         ...
 
     def write(self, frame: dict[str, Any]) -> None: ...
@@ -57,6 +66,10 @@ class Host(Protocol):
     def states(self) -> States: ...
     def told_of_mode(self, agent: Agent) -> None: ...
     async def local(self, agent: Agent, queued: Queued) -> RunSummary | None: ...
+    def keep(self, update: Update) -> None:
+        """A change of permissions is meant to outlive the session."""
+        ...
+
     def watching(self, show: Show) -> Show: ...
     def never_began(self, problem: str) -> None:
         """Tell the host, in place of all else, why there is no session."""
@@ -158,22 +171,29 @@ class Controlled:
             self.problem = error
             return
         async with AsyncExitStack() as stack:
-            asker = HostAsker(
-                ask_host=self._exchange.ask, states=self._states, stop=self._interrupt
-            )
-            asks = Asks(
-                opening=opening, asker=asker, hooks=hooks.matchers, exchange=self._exchange
-            )
+            asks = self._asks(opening, hooks)
             try:
                 agent = await stack.enter_async_context(self.host.open(asks))
             except (InterlockError, BadRule) as error:
                 self.problem = UsageError(str(error))
                 self.host.never_began(str(error))
                 return
-            await self._converse(agent, opening, hooks)
+            await self._converse(agent, asks, hooks)
 
-    async def _converse(self, agent: Agent, opening: Opening, hooks: HostHooks) -> None:
-        teller = self.host.teller(agent, opening)
+    def _asks(self, opening: Opening, hooks: HostHooks) -> Asks:
+        ask, states = self._exchange.ask, self._states
+        names = dict.fromkeys((*self.host.servers, *opening.servers))
+        return Asks(
+            opening=opening,
+            asker=HostAsker(ask_host=ask, states=states, stop=self.interrupt, keep=self.host.keep),
+            person=HostPerson(ask_host=ask, states=states),
+            hooks=hooks.matchers,
+            hosted=Hosted.of(names, ask),
+            interrupt=self.interrupt,
+        )
+
+    async def _converse(self, agent: Agent, asks: Asks, hooks: HostHooks) -> None:
+        teller = self.host.teller(agent, asks.opening)
 
         async def local(queued: Queued) -> RunSummary | None:
             return await self.host.local(agent, queued)
@@ -184,16 +204,20 @@ class Controlled:
             states=self._states,
             local=local,
             watching=self.host.watching,
+            needed=frozenset(map(server_part, asks.hosted.relays)),
         )
         requests = Requests(
             agent=agent,
             show=teller.show,
             mode_changed=lambda: self.host.told_of_mode(agent),
             default_model=agent.model,
-            families=self.host.families,
+            families=self.host.settings.families,
+            limits=self.host.settings.limits,
+            later=turns.later,
         )
+        of_servers = McpRequests(servers=agent.servers, hosted=asks.hosted, ask=self._exchange.ask)
         agent.idle_show = teller.show
-        self._exchange.handlers |= requests.handlers()
+        self._exchange.handlers |= requests.handlers() | of_servers.handlers()
         self._agent, self._turns = agent, turns
         if self._first is not None:
             self._exchange.answer(self._first.request_id, greeting(agent, hooks.never))
@@ -206,6 +230,7 @@ class Controlled:
             turns.stop()
         await turns.run()
 
-    def _interrupt(self) -> None:
+    def interrupt(self) -> None:
+        """End the turn under way; the next one may come."""
         if self._agent is not None:
             self._agent.interrupt()

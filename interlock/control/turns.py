@@ -43,7 +43,10 @@ class Turns:
     # What a program does itself, without a model: a command of its own. None: it is none.
     local: Callable[[Queued], Awaitable[RunSummary | None]]
     watching: Callable[[Show], Show] = lambda show: show  # what else follows a turn
+    needed: frozenset[str] = frozenset()  # servers that are waited for, by their part of names
     last: RunSummary | None = None
+    _later: list[Callable[[], None]] = field(factory=list)
+    _under_way: bool = False
     _verbatim: set[str] = field(factory=set)
     _prompts: list[str] = field(factory=list)  # that the turn under way has read
     _ended: bool = False
@@ -55,6 +58,13 @@ class Turns:
         if said.verbatim:
             self._verbatim.add(queued.id)
         self._news.set()
+
+    def later(self, change: Callable[[], None]) -> None:
+        """Make a change that no turn may see half of: between two."""
+        if self._under_way:
+            self._later.append(change)
+        else:
+            change()
 
     def end(self) -> None:
         """Nobody says anything more: what waits is still done."""
@@ -104,12 +114,16 @@ class Turns:
     async def _turn(self, queued: Queued) -> None:
         typed = queued.mode is Mode.PROMPT
         self._prompts = [queued.id] if typed else []
+        self._under_way = True
         # A moment for servers that are just starting: what stands in `init` should be true.
-        await self.agent.servers.ready()
+        await self.agent.servers.ready(self.needed)
         self.teller.begin()
         summary = await self._run(queued)
+        self._under_way = False
         self.last = summary
         self.teller.end(summary, tuple(self._prompts))
+        while self._later:
+            self._later.pop(0)()
 
     async def _run(self, queued: Queued) -> RunSummary:
         verbatim = queued.id in self._verbatim or queued.mode is not Mode.PROMPT

@@ -130,6 +130,12 @@ class Waiting:
         mine = [queued for queued in self.messages if queued.agent_id is None]
         return next(iter(self._take(mine[:1], Taken(alone=True))), None)
 
+    def withdraw(self, id_: str) -> bool:
+        """Take out a message that its sender no longer means; whether it still waited."""
+        found = [queued for queued in self._queue if queued.id == id_]
+        self._take(found, Taken(alone=True))
+        return bool(found)
+
     def complete(self, taken: Iterable[Queued]) -> None:
         """The run that read these has returned."""
         for queued in taken:

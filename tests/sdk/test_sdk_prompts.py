@@ -10,6 +10,7 @@ from claude_agent_sdk import (
     AssistantMessage,
     ClaudeSDKClient,
     ResultError,
+    ResultMessage,
     StreamEvent,
     SystemMessage,
     TextBlock,
@@ -82,7 +83,7 @@ async def test_a_stream_of_prompts_with_pictures_and_ids_is_served_to_its_end(
 
     messages = await here.query(prompts(), extra_args={"replay-user-messages": None})
 
-    results = [message for message in messages if type(message).__name__ == "ResultMessage"]
+    results = of(ResultMessage, messages)
     assert [result.result for result in results] == ["a pixel", "and that was all"]
     assert results[0].user_message_uuid == uuid
     assert of(UserMessage, messages)[0].uuid == uuid
