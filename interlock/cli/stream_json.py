@@ -6,7 +6,7 @@ holds, under the same uuid. Only raw events (`--include-partial-messages`) run a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -157,8 +157,8 @@ class StreamJson:
             case _:
                 pass  # what a terminal is shown, and what the result says once more
 
-    def end(self, summary: RunSummary, prompts: tuple[str, ...] = ()) -> None:
-        """`prompts` are the ids of the messages that were read."""
+    def end(self, summary: RunSummary, more: Mapping[str, Any] | None = None) -> None:
+        """`more` is what the result says beside the usual."""
         for denial in summary.denials:
             self.system(
                 "permission_denied",
@@ -170,9 +170,7 @@ class StreamJson:
         if line is not None and wire_of(summary).subtype == "success":
             self._emit(_synthetic(line, sdk_error_of(summary)))
         said = result_of(summary) | {"total_cost_usd": _total(summary)}
-        if prompts:
-            said |= {"user_message_uuid": prompts[0], "user_message_uuids": list(prompts)}
-        self._emit(said)
+        self._emit(said | dict(more or {}))
 
     def _told(self, level: str, text: str) -> None:
         self.system("informational", level=level, content=text)

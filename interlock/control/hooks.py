@@ -15,7 +15,15 @@ from interlock.hooks.hook import HookFunction
 
 Ask: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 
+Defer: TypeAlias = Callable[[Mapping[str, Any]], None]
+
+_CALL = {"id": "use_id", "name": "name", "input": "input"}  # as results and hooks name its parts
+_PUT_OFF = "put off: it was not run, and is to be called again once it was decided about"
 _WAIT_S = 60.0  # for an answer, where the host names no other time
+
+
+def _nothing(call: Mapping[str, Any]) -> None:
+    """Nobody wants to know what was put off."""
 
 
 @frozen(kw_only=True)
@@ -26,8 +34,10 @@ class HostHooks:
     never: tuple[str, ...] = ()
 
 
-def hooks_of(raw: Mapping[str, Any] | None, ask: Ask) -> HostHooks:
-    """The hooks that a host registers. Raises BadOpening.
+def hooks_of(raw: Mapping[str, Any] | None, ask: Ask, defer: Defer = _nothing) -> HostHooks:
+    """The hooks that a host registers; `defer` is told of a call that one of them puts off.
+
+    Raises BadOpening.
 
     An event that is not known here is passed over, unless a hook of it was to block where it
     fails: such a guard must not be missing unseen.
@@ -37,7 +47,7 @@ def hooks_of(raw: Mapping[str, Any] | None, ask: Ask) -> HostHooks:
         known = name in set(Event)
         for group in groups or ():
             if known:
-                matchers.append(_matcher(Event(name), group, ask))
+                matchers.append(_matcher(Event(name), group, ask, defer))
             elif _blocks(group):
                 near = get_close_matches(name, list(Event), n=1)
                 hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(Event)}"
@@ -47,14 +57,14 @@ def hooks_of(raw: Mapping[str, Any] | None, ask: Ask) -> HostHooks:
     return HostHooks(matchers=tuple(matchers), never=tuple(never))
 
 
-def _matcher(event: Event, group: Mapping[str, Any], ask: Ask) -> HookMatcher:
+def _matcher(event: Event, group: Mapping[str, Any], ask: Ask, defer: Defer) -> HookMatcher:
     facts = FACTS[event]
     given = group.get("timeout")
     wait = float(given) if isinstance(given, int | float) and given > 0 else _WAIT_S
     failing = OnFailure.BLOCK if _blocks(group) else OnFailure.CONTINUE
     return HookMatcher(
         event=event,
-        hooks=[_function(str(id_), ask) for id_ in group.get("hookCallbackIds") or ()],
+        hooks=[_function(str(id_), ask, defer) for id_ in group.get("hookCallbackIds") or ()],
         matcher=group.get("matcher") or None,
         timeout=min(wait, facts.most_s),
         on_failure=failing if failing in facts.broken else next(iter(facts.broken)),
@@ -66,10 +76,16 @@ def _blocks(group: Mapping[str, Any]) -> bool:
     return group.get("onFailure") not in (None, "continue")
 
 
-def _function(id_: str, ask: Ask) -> HookFunction:
+def _function(id_: str, ask: Ask, defer: Defer) -> HookFunction:
     async def call(told: Mapping[str, Any]) -> Mapping[str, Any]:
         request = {"subtype": "hook_callback", "callback_id": id_, "input": told}
-        return await ask({**request, "tool_use_id": told.get("tool_use_id")})
+        answer = await ask({**request, "tool_use_id": told.get("tool_use_id")})
+        specific = answer.get("hookSpecificOutput")
+        if not isinstance(specific, Mapping) or specific.get("permissionDecision") != "defer":
+            return answer
+        defer({key: told.get(f"tool_{name}") for key, name in _CALL.items()})
+        denial = {**specific, "permissionDecision": "deny", "permissionDecisionReason": _PUT_OFF}
+        return {**answer, "continue": False, "hookSpecificOutput": denial}
 
     call.__qualname__ = f"callback {id_}"
     return call

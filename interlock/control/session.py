@@ -6,7 +6,7 @@ caller's affair (`Host`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any, Protocol
 
@@ -164,7 +164,7 @@ class Controlled:
     async def _session(self) -> None:
         try:
             opening = opening_of({} if self._first is None else self._first.fields)
-            hooks = hooks_of(opening.hooks, self._exchange.ask)
+            hooks = hooks_of(opening.hooks, self._exchange.ask, self._defer)
         except BadOpening as error:
             assert self._first is not None
             self._exchange.refuse(self._first.request_id, str(error))
@@ -208,7 +208,7 @@ class Controlled:
         )
         requests = Requests(
             agent=agent,
-            show=teller.show,
+            show=turns.show,
             mode_changed=lambda: self.host.told_of_mode(agent),
             default_model=agent.model,
             families=self.host.settings.families,
@@ -216,7 +216,7 @@ class Controlled:
             later=turns.later,
         )
         of_servers = McpRequests(servers=agent.servers, hosted=asks.hosted, ask=self._exchange.ask)
-        agent.idle_show = teller.show
+        agent.idle_show = turns.show
         self._exchange.handlers |= requests.handlers() | of_servers.handlers()
         self._agent, self._turns = agent, turns
         if self._first is not None:
@@ -229,6 +229,10 @@ class Controlled:
         if self._stopped:
             turns.stop()
         await turns.run()
+
+    def _defer(self, call: Mapping[str, Any]) -> None:
+        if self._turns is not None:
+            self._turns.defer(call)
 
     def interrupt(self) -> None:
         """End the turn under way; the next one may come."""

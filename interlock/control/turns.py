@@ -6,9 +6,9 @@ there are any, else a turn of its own. A turn has one `init` and one result.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import anyio
 from attrs import define, field
@@ -20,9 +20,10 @@ from interlock.errors import InterlockError
 from interlock.inbox import Mode, Queued, Stage
 from interlock.quiet import Quiet
 from interlock.summary import RunSummary, broken
-from phases.world.updates import QueueChanged, Show, Update
+from phases.world.updates import Notice, QueueChanged, Show, Update
 
 _log = Quiet(__name__)
+_DEFERRED = "tool_deferred"
 
 
 class Teller(Protocol):
@@ -30,7 +31,9 @@ class Teller(Protocol):
 
     def begin(self) -> None: ...
     def show(self, update: Update) -> None: ...
-    def end(self, summary: RunSummary, prompts: tuple[str, ...] = ()) -> None: ...
+    def end(self, summary: RunSummary, more: Mapping[str, Any]) -> None:
+        """`more` is what the result says beside the usual."""
+        ...
 
 
 @define(eq=False, kw_only=True)
@@ -47,6 +50,8 @@ class Turns:
     last: RunSummary | None = None
     _later: list[Callable[[], None]] = field(factory=list)
     _under_way: bool = False
+    _deferred: Mapping[str, Any] | None = None  # the call that ended the turn under way
+    _held: list[Update] = field(factory=list)  # what was to be told between two turns
     _verbatim: set[str] = field(factory=set)
     _prompts: list[str] = field(factory=list)  # that the turn under way has read
     _ended: bool = False
@@ -65,6 +70,10 @@ class Turns:
             self._later.append(change)
         else:
             change()
+
+    def defer(self, call: Mapping[str, Any]) -> None:
+        """The host wants to decide about this call another time; a hook of its has ended the run."""
+        self._deferred = call
 
     def end(self) -> None:
         """Nobody says anything more: what waits is still done."""
@@ -114,16 +123,28 @@ class Turns:
     async def _turn(self, queued: Queued) -> None:
         typed = queued.mode is Mode.PROMPT
         self._prompts = [queued.id] if typed else []
-        self._under_way = True
         # A moment for servers that are just starting: what stands in `init` should be true.
         await self.agent.servers.ready(self.needed)
+        self._under_way, self._deferred = True, None
         self.teller.begin()
+        while self._held:
+            self.teller.show(self._held.pop(0))
         summary = await self._run(queued)
         self._under_way = False
         self.last = summary
-        self.teller.end(summary, tuple(self._prompts))
+        self.teller.end(summary, self._more())
         while self._later:
             self._later.pop(0)()
+
+    def _more(self) -> dict[str, Any]:
+        """What a result says of its turn that the run does not know."""
+        more: dict[str, Any] = {}
+        if self._prompts:
+            more |= {"user_message_uuid": self._prompts[0], "user_message_uuids": self._prompts}
+        if self._deferred is not None:
+            more |= {"deferred_tool_use": dict(self._deferred)}
+            more |= {"stop_reason": _DEFERRED, "terminal_reason": _DEFERRED}
+        return more
 
     async def _run(self, queued: Queued) -> RunSummary:
         verbatim = queued.id in self._verbatim or queued.mode is not Mode.PROMPT
@@ -133,7 +154,7 @@ class Turns:
                 if done is not None:
                     return done
                 verbatim = self._unknown(queued)
-            show = self.watching(self._show)
+            show = self.watching(self.show)
             return await self.agent.prompt(queued, show, typed="" if verbatim else None)
         except InterlockError as error:
             return broken(self.agent.session_id, str(error))
@@ -148,7 +169,12 @@ class Turns:
         name = queued.text.split()[0].removeprefix("/")
         return self.agent.knowledge.instructing.find(name) is None
 
-    def _show(self, update: Update) -> None:
+    def show(self, update: Update) -> None:
+        """Tell the host. Between two turns notices wait: behind an error result a host takes
+        whatever comes for the beginning of another turn."""
+        if isinstance(update, Notice) and not self._under_way:
+            self._held.append(update)
+            return
         if isinstance(update, QueueChanged) and update.stage == Stage.INJECTED.value:
             self._prompts.append(update.id)
         self.teller.show(update)
