@@ -231,7 +231,7 @@ async def open_agent(
         )
         stack.callback(agent.keep)
         for note in start.notes:
-            workshop.mail.notify(note)
+            workshop.mail.mention(note)
         crew.parent = worker
         tree.spawners[None] = Here(
             nursery=Nursery(

@@ -64,7 +64,7 @@ async def joined(
         environ=os.environ if given.environ is None else given.environ,
         grace_s=limits.mcp_grace_s,
         tools=tools,
-        notify=mail.notify,
+        notify=mail.mention,
     )
     if options.mcp is None:
         yield servers

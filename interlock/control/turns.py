@@ -52,7 +52,8 @@ class Turns:
     _under_way: bool = False
     _deferred: Mapping[str, Any] | None = None  # the call that ended the turn under way
     _held: list[Update] = field(factory=list)  # what was to be told between two turns
-    _verbatim: set[str] = field(factory=set)
+    _said: set[str] = field(factory=set)  # the ids of prompts
+    _verbatim: set[str] = field(factory=set)  # of those that a program wrote
     _prompts: list[str] = field(factory=list)  # that the turn under way has read
     _ended: bool = False
     _stopped: bool = False
@@ -60,6 +61,7 @@ class Turns:
 
     def say(self, said: Said) -> None:
         queued = self.agent.waiting.add(said.content, id_=said.uuid)
+        self._said.add(queued.id)
         if said.verbatim:
             self._verbatim.add(queued.id)
         self._news.set()
@@ -72,7 +74,7 @@ class Turns:
             change()
 
     def defer(self, call: Mapping[str, Any]) -> None:
-        """The host wants to decide about this call another time; a hook of its has ended the run."""
+        """The host wants to decide about this call another time: its hook has ended the run."""
         self._deferred = call
 
     def end(self) -> None:
@@ -176,5 +178,5 @@ class Turns:
             self._held.append(update)
             return
         if isinstance(update, QueueChanged) and update.stage == Stage.INJECTED.value:
-            self._prompts.append(update.id)
+            self._prompts += [update.id] if update.id in self._said else []
         self.teller.show(update)

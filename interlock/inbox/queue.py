@@ -53,6 +53,7 @@ class Queued:
     mode: Mode = Mode.PROMPT
     priority: Priority = Priority.NEXT
     agent_id: str | None = None  # the sub-agent it is for; None: the main thread
+    wakes: bool = True  # alone it is worth a turn; otherwise it comes with the next
 
     @property
     def text(self) -> str:
@@ -98,6 +99,7 @@ class Waiting:
         priority: Priority = Priority.NEXT,
         agent_id: str | None = None,
         id_: str | None = None,
+        wakes: bool = True,
     ) -> Queued:
         """Put a message into the queue; it is never refused and never waits. `id_` is a UUID that
         its sender gave it."""
@@ -107,6 +109,7 @@ class Waiting:
             mode=mode,
             priority=priority,
             agent_id=agent_id,
+            wakes=wakes,
         )
         self._queue.append(queued)
         self._tell(queued, QUEUED_MESSAGE.initial)
@@ -127,8 +130,13 @@ class Waiting:
 
     def take_alone(self) -> Queued | None:
         """Take the main thread's first message, be it a command, to be a prompt of its own."""
-        mine = [queued for queued in self.messages if queued.agent_id is None]
+        mine = [one for one in self.messages if one.agent_id is None and one.wakes]
         return next(iter(self._take(mine[:1], Taken(alone=True))), None)
+
+    def take_mentions(self) -> tuple[Queued, ...]:
+        """Take the main thread's messages that only come with others, as `take` does."""
+        mine = [one for one in self.messages if one.agent_id is None and not one.wakes]
+        return self._take(mine, Taken())
 
     def withdraw(self, id_: str) -> bool:
         """Take out a message that its sender no longer means; whether it still waited."""
@@ -142,9 +150,11 @@ class Waiting:
             self._tell(queued, _moved(queued, Stage.INJECTED, RunReturned()))
 
     async def arrival(self, agent_id: str | None) -> None:
-        """Return once there is something that this agent may read, whatever its priority."""
+        """Return once there is something that this agent may read, whatever its priority, and
+        that is worth waking for."""
         while not any(
-            readable(queued, agent_id=agent_id, up_to=Priority.LATER) for queued in self._queue
+            queued.wakes and readable(queued, agent_id=agent_id, up_to=Priority.LATER)
+            for queued in self._queue
         ):
             await self._news.wait()
 
@@ -171,8 +181,16 @@ class Mail:
 
     def notify(self, text: str) -> None:
         """A background task of this agent has something to say."""
+        self._add(text)
+
+    def mention(self, text: str) -> None:
+        """Something has changed that the agent should know of before it goes on."""
+        self._add(text, wakes=False)
+
+    def _add(self, text: str, *, wakes: bool = True) -> None:
         note = f"<system-reminder>\n{text}\n</system-reminder>"
-        self.queue.add(note, mode=Mode.TASK_NOTIFICATION, agent_id=self.agent_id)
+        mode = Mode.TASK_NOTIFICATION
+        self.queue.add(note, mode=mode, agent_id=self.agent_id, wakes=wakes)
 
 
 def _moved(queued: Queued, stage: Stage, outcome: Taken | RunReturned) -> StrEnum:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
+from typing import Any, Literal
 
 from claude_agent_sdk import AgentDefinition, HookMatcher
 
@@ -87,7 +87,7 @@ async def test_a_hook_may_deny_change_add_block_and_end_the_run(house: Open) -> 
     stops = 0
 
     async def before(told: Any, tool_use_id: str | None, context: Any) -> Any:
-        specific = {"hookEventName": "PreToolUse", "permissionDecision": "allow"}
+        specific: dict[str, Any] = {"hookEventName": "PreToolUse", "permissionDecision": "allow"}
         if told["tool_input"]["file_path"] == "no":
             specific |= {"permissionDecision": "deny", "permissionDecisionReason": "no is no"}
         else:
@@ -127,16 +127,19 @@ async def test_a_hook_may_deny_change_add_block_and_end_the_run(house: Open) -> 
 
 async def test_a_hook_that_fails_has_no_opinion_unless_it_is_to_block(house: Open) -> None:
     here = house(
-        [reply(tool_use("Read", {"file_path": "a"})), reply("one")]
-        + [reply(tool_use("Read", {"file_path": "a"})), reply("two")]
+        [
+            *(reply(tool_use("Read", {"file_path": "a"})), reply("one")),
+            *(reply(tool_use("Read", {"file_path": "a"})), reply("two")),
+        ]
     )
     here.file("a", "text of a")
 
     async def broken(told: Any, tool_use_id: str | None, context: Any) -> Any:
         raise RuntimeError("hook bug")
 
-    for on_failure in (None, "block"):
-        matcher = HookMatcher(hooks=[broken], on_failure=on_failure)  # type: ignore[arg-type]
+    choices: tuple[Literal["block"] | None, ...] = (None, "block")
+    for on_failure in choices:
+        matcher = HookMatcher(hooks=[broken], on_failure=on_failure)
         await here.query("read", hooks={"PreToolUse": [matcher]})
 
     first, second = (here.server.requests[at].body["messages"][-1] for at in (1, 3))
