@@ -76,6 +76,7 @@ STRANGERS = {
         "configuration",
         "context",
         "errors",
+        "home",
         "hooks",
         "inbox",
         "mcp",

@@ -16,6 +16,7 @@ from attrs import define, evolve, field
 from interlock.agent import Agent
 from interlock.assembly import open_agent
 from interlock.cli import commands
+from interlock.cli.dropping import insist_on_one_dropped
 from interlock.cli.headless import flags_of, key_source, options_of
 from interlock.cli.lines import line_of
 from interlock.cli.logs import configure
@@ -29,6 +30,7 @@ from interlock.configured import Configured, configured
 from interlock.control import Controlled, Opening
 from interlock.control.greeting import commands_of
 from interlock.control.keeping import Keeper
+from interlock.control.mirror import Mirror
 from interlock.control.servers import parted
 from interlock.control.session import Asks
 from interlock.control.states import State, States
@@ -36,11 +38,12 @@ from interlock.control.tool_asking import ToolAsker
 from interlock.errors import UsageError
 from interlock.housekeeping import Housekeeping
 from interlock.inbox import Queued
-from interlock.permissions import Asker, NobodyAsks, Update
+from interlock.permissions import Asker, NobodyAsks
+from interlock.permissions import Update as Change
 from interlock.settings import Settings
 from interlock.summary import RunSummary, broken
 from interlock.tools import Person
-from phases.world.updates import Show
+from phases.world.updates import FromAgent, Recorded, Show, Update
 
 _STATES = "CLAUDE_CODE_SDK_READS_SESSION_STATE"  # the host reads them, and shows them to nobody
 _STATES_TOLD = "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"  # whoever reads the messages wants them
@@ -90,6 +93,7 @@ class Door:
     output: Output
     keeping: Housekeeping
     _renderer: StreamJson | None = field(default=None, init=False)
+    _mirror: Mirror | None = field(default=None, init=False)
 
     @property
     def settings(self) -> Settings:
@@ -102,12 +106,21 @@ class Door:
     async def open(self, asks: Asks) -> AsyncIterator[Agent]:
         options = asks.opening.over(self.found.options)
         options = evolve(options, mcp=asks.hosted.over(options.mcp))
+        if self.asked.resume_drops_turn is not None:
+            cwd, prompt = options.cwd.resolve(), self.asked.resume_drops_turn
+            insist_on_one_dropped(self.settings.home, cwd, options.resume, prompt)
         asker, person = self._asker(asks)
         opened = open_agent(options, self.settings, asker=asker, person=person, hooks=asks.hooks)
         async with opened as agent:
             if isinstance(asker, ToolAsker):
                 asker.agent = agent
+            if self.asked.session_mirror:
+                self._mirror = Mirror(paths=agent.paths, emit=self.write)
+                if options.resume is not None and not options.resume.fork:
+                    self._mirror.skip()
             yield agent
+        if self._mirror is not None:
+            self._mirror.flush()
 
     def _asker(self, asks: Asks) -> tuple[Asker, Person | None]:
         match self.asked.permission_prompt_tool:
@@ -119,7 +132,7 @@ class Door:
                 limits = self.settings.limits
                 return ToolAsker(name=tool, limits=limits, stop=asks.interrupt), None
 
-    def keep(self, update: Update) -> None:
+    def keep(self, update: Change) -> None:
         options, home = self.found.options, self.settings.home
         Keeper(cwd=options.cwd.resolve(), home=home, tell=complain).keep(update)
 
@@ -159,7 +172,16 @@ class Door:
         return broken(agent.session_id, line)
 
     def watching(self, show: Show) -> Show:
-        return self.keeping.watching(show)
+        mirror = self._mirror
+        if mirror is None:
+            return self.keeping.watching(show)
+
+        def mirrored(update: Update) -> None:
+            show(update)
+            if isinstance(update, Recorded | FromAgent):
+                mirror.flush()
+
+        return self.keeping.watching(mirrored)
 
     def never_began(self, problem: str) -> None:
         id_ = self.found.options.session_id or str(uuid4())

@@ -133,6 +133,9 @@ def run_parser() -> Parser:
         metavar="MESSAGE",
         help="with --resume: go on from this message; what came after it stays as a branch",
     )
+    add("--resume-drops-turn", metavar="PROMPT", help="with it: only this prompt's turn is left")
+    add("--session-mirror", action="store_true", help="with stream-json: told what is written")
+    add("--plugin-dir", action="append", metavar="DIR", help="refused: there are no plugins here")
     add("--session-id", type=_uuid, metavar="UUID", help="of the new session or branch")
     return parser
 
@@ -163,6 +166,13 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     words = [*flags.prompt, *given[dashes + 1 :]]
     flags.prompt = " ".join(words) if words else None
     _insist_on_one_session(flags)
+    if flags.plugin_dir:
+        raise UsageError(
+            f"--plugin-dir {flags.plugin_dir[0]}: plugins are not supported; put its skills, "
+            "commands and agents into .claude/, its servers into --mcp-config"
+        )
+    if flags.input_format != "stream-json":
+        _insist_on_no_host(flags)
     if flags.system_prompt is not None and flags.system_prompt_file is not None:
         raise UsageError("--system-prompt and --system-prompt-file are two prompts; use one")
     if flags.output_format == "stream-json" and not flags.verbose:
@@ -172,6 +182,19 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     if flags.input_format == "stream-json" and flags.prompt is not None:
         raise UsageError("with --input-format stream-json prompts come on standard input alone")
     return flags
+
+
+def _insist_on_no_host(flags: argparse.Namespace) -> None:
+    """Raise for what only a program at the other end can be told or asked."""
+    given = {
+        "--replay-user-messages": flags.replay_user_messages,
+        "--permission-prompt-tool": flags.permission_prompt_tool,
+        "--session-mirror": flags.session_mirror,
+        "--resume-drops-turn": flags.resume_drops_turn is not None,
+    }
+    for name, value in given.items():
+        if value:
+            raise UsageError(f"{name} needs --input-format stream-json")
 
 
 def _insist_on_one_session(flags: argparse.Namespace) -> None:

@@ -106,7 +106,7 @@ class StreamJson:
                 for said in messages_of(message):
                     self._emit(said)
             case AgentStarted() | FromAgent() | AgentEnded():
-                for said in agent_messages(update):
+                for said in agent_messages(update, text=self.subagent_text):
                     self._emit(said)
             case StreamEvent(event) if self.partial:
                 self._emit({"type": "stream_event", "event": event, "parent_tool_use_id": None})
@@ -265,9 +265,11 @@ def _synthetic(text: str, error: str) -> Json:
     }
 
 
-def agent_messages(update: AgentStarted | FromAgent | AgentEnded) -> Iterator[Json]:
+def agent_messages(
+    update: AgentStarted | FromAgent | AgentEnded, *, text: bool = False
+) -> Iterator[Json]:
     """What clients are told of a sub-agent: that it begins and ends, which tools it calls, what
-    they say. What it says and thinks itself is its parent's affair."""
+    they say. What it says and thinks itself is its parent's affair, unless `text` is wanted."""
     match update:
         case AgentStarted():
             yield {
@@ -285,7 +287,7 @@ def agent_messages(update: AgentStarted | FromAgent | AgentEnded) -> Iterator[Js
             }
         case FromAgent(tool_use_id=parent, update=Recorded(message)):
             for said in messages_of(message, parent):
-                if said["type"] == "user" or _calls(said):
+                if text or said["type"] == "user" or _calls(said):
                     yield said
         case AgentEnded():
             yield {

@@ -34,6 +34,7 @@ class Opening:
         return evolve(
             options,
             agents=(*options.agents, *self.agents),
+            skills=options.skills if self.skills is None else self.skills,
             system_prompt=_first(self.system_prompt, options.system_prompt),
             append_system_prompt=_first(self.append_system_prompt, options.append_system_prompt),
         )
