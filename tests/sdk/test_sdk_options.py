@@ -1,4 +1,4 @@
-"""Every option of the SDK: what it does to the requests, or the clear error where it does nothing."""
+"""Every option of the SDK: what it does to the requests, or the error where it cannot be."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from claude_agent_sdk import (
     ProcessError,
     ResultError,
     SystemMessage,
-    query,
 )
 
 from interlock.scripted import reply, tool_use
@@ -77,15 +76,13 @@ async def test_settings_files_count_as_far_as_their_sources_are_wanted(house: Op
 async def test_bounds_end_the_run_and_are_told_as_errors(house: Open) -> None:
     look = reply(tool_use("Glob", {"pattern": "*"}))
     here = house([look, look, look])
-    messages: list[Any] = []
 
     with pytest.raises(ResultError) as turns:
-        async for message in query(prompt="go", options=here.options(max_turns=2)):
-            messages.append(message)
+        await here.query("go", max_turns=2)
     with pytest.raises(ResultError) as money:
         await here.query("go", max_budget_usd=0.000001)
 
-    assert result_of(messages).subtype == "error_max_turns"
+    assert turns.value.data["subtype"] == "error_max_turns"
     assert turns.value.data["num_turns"] == 3
     assert money.value.data["subtype"] == "error_max_budget_usd"
     assert len(here.server.requests) == 3
