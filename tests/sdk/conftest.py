@@ -18,7 +18,7 @@ def house(tmp_path: Path) -> Iterator[Open]:
     with ExitStack() as stack:
 
         def opened(answers: Sequence[Answer]) -> House:
-            server = stack.enter_context(ServerThread(list(answers)))
+            server = stack.enter_context(ServerThread(answers))
             return House(tmp_path, server)
 
         yield opened
