@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     )
     from interlock.hooks import Event, HookMatcher
     from interlock.mcp import Status
-    from interlock.options import PermissionMode, Resume
+    from interlock.options import Asking, PermissionMode, Resume
     from interlock.permissions import Rule, Update, UpdateKind
     from interlock.rewinding import Rewind, Rewound
     from interlock.sessions import Point
@@ -91,6 +91,7 @@ __all__ = [
     "Allow",
     "AnyMessage",
     "Ask",
+    "Asking",
     "AssistantMessage",
     "AttemptDropped",
     "BadTool",
@@ -199,7 +200,7 @@ _HOMES = {
     ),
     "interlock.hooks": "Event HookMatcher",
     "interlock.mcp": "Status",
-    "interlock.options": "PermissionMode Resume",
+    "interlock.options": "Asking PermissionMode Resume",
     "interlock.permissions": "Rule Update UpdateKind",
     "interlock.rewinding": "Rewind Rewound",
     "interlock.sessions": "Point",

@@ -7,7 +7,7 @@ It knows what outlives a prompt and hands each prompt its loop; how the parts ar
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
@@ -73,6 +73,7 @@ class Agent:
     _keeping: Keeping
     _checkpoints: Checkpoints
     _crew: Crew  # the main agent's children
+    think: Callable[[int | None], None]  # between two prompts: see `AnthropicModel.think`
     _structured: StructuredAnswer | None = None
     idle_show: Show = _nobody  # told what background agents do between two prompts
     _prefetches: tuple[PrefetchSource, ...] = ()

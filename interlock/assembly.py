@@ -18,6 +18,7 @@ from interlock.agent import Agent
 from interlock.agents.catalogue import Catalogue
 from interlock.agents.crew import Crew, Tree
 from interlock.agents.here import Here
+from interlock.agents.models import model_of
 from interlock.agents.nursery import Nursery
 from interlock.captioner import chooser, small_models
 from interlock.checkpoints import Checkpoints
@@ -109,7 +110,8 @@ async def open_agent(
         start = await begun(options, settings, cwd, ids)
         transcript, paths, options = start.transcript, start.paths, start.options
         stack.push_async_callback(transcript.aclose)
-        model = options.model or settings.model or DEFAULT_MODEL
+        wanted = options.model or settings.model or DEFAULT_MODEL
+        model = model_of(None, wanted, DEFAULT_MODEL, settings.families, None)
         insist_on_prices(options, settings, model)
         structured = StructuredAnswer.of(options, settings)
         functions = hooks if structured is None else (*hooks, *structured.hooks)
@@ -230,6 +232,7 @@ async def open_agent(
             checkpoints=checkpoints,
             crew=crew,
             structured=structured,
+            think=adapter.think,
             prefetches=(*knowledge.prefetches(choose), *prefetches),
             strange_rules=gate.judge.rules.strangers((*names(), *offered)),
             told_first=(*_told_of(box, gate.judge.confined, warning, problem), *start.told),
@@ -239,7 +242,7 @@ async def open_agent(
         )
         stack.callback(agent.keep)
         for note in start.notes:
-            workshop.mail.notify(note)
+            workshop.mail.mention(note)
         crew.parent = worker
         tree.spawners[None] = Here(
             nursery=Nursery(

@@ -28,6 +28,7 @@ from interlock.hooks import parse as parse_hooks
 from interlock.key_helper import key_from
 from interlock.mcp.settings import McpSettings
 from interlock.mcp_files import Allowed, servers
+from interlock.memory.files import LOCAL, Places
 from interlock.options import GivenRule, Options
 from interlock.permissions import BadRule, Rule, Rules
 from interlock.permissions.paths import expanded_home
@@ -36,6 +37,8 @@ from interlock.sandbox import parse as parse_sandbox
 from interlock.settings import Settings
 from interlock.tools import meant
 from interlock.tools import names as tool_names
+
+_SKILLS = {Source.USER, Source.PROJECT}  # where skills may come from
 
 
 @frozen(kw_only=True)
@@ -102,7 +105,11 @@ def configured(
                 **options.remotes,
             },
             sandbox=sandbox,
-            notes_excluded=tuple(one.value for one in found.notes_excluded),
+            notes_excluded=(
+                *(one.value for one in found.notes_excluded),
+                *_notes_unwanted(flags, cwd, settings.home),
+            ),
+            skills=options.skills if _SKILLS & {*flags.sources} else (),
             auto_memory=_auto_memory(found, settings),
             memory_folder=_memory_folder(found),
             lent_tools=not found.managed_rules_only,
@@ -112,6 +119,16 @@ def configured(
         settings=settings,
         configuration=found,
     )
+
+
+def _notes_unwanted(flags: Flags, cwd: Path, home: Path) -> Iterator[str]:
+    """Patterns of the note files whose source is not to be read."""
+    if Source.USER not in flags.sources:
+        yield f"{_quoted(home)}/**"
+    if Source.PROJECT not in flags.sources:
+        yield f"{_quoted(Places(cwd=cwd, home=home).top)}/**"
+    if Source.LOCAL not in flags.sources:
+        yield f"**/{LOCAL}"
 
 
 def _auto_memory(found: Configuration, settings: Settings) -> bool:
@@ -237,5 +254,9 @@ def _from_its_folder(rule: StandingRule, cwd: Path) -> str:
     inner = path.removeprefix("./")
     from_top = inner != path or "/" in inner.rstrip("/")
     below = inner.lstrip("/") if from_top else f"**/{inner}"
-    quoted = re.sub(r"[*?[{},\\]", r"\\\g<0>", str(folder))
-    return f"{parsed.tool}(/{quoted}/{below})"
+    return f"{parsed.tool}(/{_quoted(folder)}/{below})"
+
+
+def _quoted(folder: Path) -> str:
+    """As a pattern that means this folder alone."""
+    return re.sub(r"[*?[{},\\]", r"\\\g<0>", str(folder))

@@ -18,7 +18,7 @@ from interlock.context.microcompact import context_edits
 from interlock.knowledge import Knowledge
 from interlock.model import AnthropicModel
 from interlock.offer import Offer
-from interlock.options import Options
+from interlock.options import Asking, Options, Thinking
 from interlock.prompt import environment_block, system_blocks, system_parts
 from interlock.settings import Settings
 from phases.world.messages import Json
@@ -69,6 +69,7 @@ async def environment_for(cwd: Path) -> str:
 def adapter_of(
     options: Options, settings: Settings, front: Front, offer: Offer, clock: Clock
 ) -> AnthropicModel:
+    asking = options.asking
     return AnthropicModel(
         base_url=settings.base_url,
         api_key=settings.api_key,
@@ -76,13 +77,32 @@ def adapter_of(
         system=front.system,
         tools=offer.specs,
         limits=settings.limits,
-        thinking_budget=settings.max_thinking_tokens or None,
+        thinking_budget=asking.thinking_budget or settings.max_thinking_tokens or None,
+        thinking_off=_thinks_not(asking, settings),
+        thinking_display=asking.thinking_display,
+        output_config=_output_config(asking),
+        betas=asking.betas,
         raw_events=options.include_partial_messages,
         context_management=edits_of(settings, offer.specs()),
         user_context=front.notes,
         context_name=front.notes_name,
         clock=clock,
     )
+
+
+def _thinks_not(asking: Asking, settings: Settings) -> bool:
+    if asking.thinking is not None or asking.thinking_budget is not None:
+        return asking.thinking is Thinking.DISABLED or asking.thinking_budget == 0
+    return settings.max_thinking_tokens == 0
+
+
+def _output_config(asking: Asking) -> Mapping[str, Json] | None:
+    config: dict[str, Json] = {}
+    if asking.effort is not None:
+        config["effort"] = asking.effort
+    if asking.task_budget is not None:
+        config["task_budget"] = {"type": "tokens", "total": asking.task_budget}
+    return config or None
 
 
 def edits_of(settings: Settings, specs: Sequence[Mapping[str, Json]]) -> Mapping[str, Json] | None:

@@ -21,13 +21,16 @@ COSTS = "costs.jsonl"  # what a session cost, in its folder
 def home_of(environ: Mapping[str, str]) -> Path:
     """The user's folder.
 
-    An agent SDK that started us reads sessions in `~/.claude` by itself, so then we write there.
+    An agent SDK that started us reads sessions in `~/.claude` by itself, or where its own variable
+    says, so then we write there.
     """
-    named = environ.get("INTERLOCK_HOME") or environ.get("CLAUDE_CONFIG_DIR")
+    started_by_sdk = environ.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk-")
+    names = ("INTERLOCK_HOME", "CLAUDE_CONFIG_DIR")
+    known = (environ.get(name) for name in (reversed(names) if started_by_sdk else names))
+    named = next(filter(None, known), None)
     if named:
         return Path(unicodedata.normalize("NFC", named)).expanduser().absolute()
     user = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
-    started_by_sdk = environ.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk-")
     return user / (".claude" if started_by_sdk else ".interlock")
 
 

@@ -64,9 +64,9 @@ async def joined(
         environ=os.environ if given.environ is None else given.environ,
         grace_s=limits.mcp_grace_s,
         tools=tools,
-        notify=mail.notify,
+        notify=mail.mention,
     )
-    if not given:
+    if options.mcp is None:
         yield servers
         return
     host = Host(

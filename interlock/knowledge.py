@@ -57,7 +57,7 @@ class Knowledge:
     ) -> Knowledge:
         """With the agent's own folders opened to it: its memory, the files of skills."""
         instructing = Instructing(
-            book=book_of(settings, cwd),
+            book=book_of(settings, cwd, options.skills),
             gate=gate,
             borrower=gate,
             session_id=session_id,
@@ -181,11 +181,11 @@ def notes_of(options: Options, settings: Settings, cwd: Path) -> LazyNotes:
     return LazyNotes.of(Places(cwd=cwd, home=settings.home, excluded=excluded))
 
 
-def book_of(settings: Settings, cwd: Path) -> SkillBook:
+def book_of(settings: Settings, cwd: Path, only: Iterable[str] | None = None) -> SkillBook:
     """The skills and commands of the user and of the project that `cwd` belongs to."""
     folders = Places(cwd=cwd, home=settings.home).folders
     budget = int(settings.limits.skill_listing_budget * BYTES_PER_TOKEN)
-    return SkillBook.of(settings.home, folders, budget)
+    return SkillBook.of(settings.home, folders, budget, only)
 
 
 def memory_of(options: Options, settings: Settings, cwd: Path) -> AutoMemory | None:

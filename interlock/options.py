@@ -61,6 +61,25 @@ class RemotePlace:
     token_env: str | None = None  # the variable that holds its token; None: the usual one
 
 
+class Thinking(StrEnum):
+    """Whether the model thinks, where the caller has a say in it."""
+
+    ADAPTIVE = "adaptive"
+    DISABLED = "disabled"
+
+
+@frozen(kw_only=True)
+class Asking:
+    """How the model is asked, beside what it is told. None: as it does by itself."""
+
+    thinking: Thinking | None = None
+    thinking_budget: int | None = None  # tokens; for models that take one
+    thinking_display: str | None = None  # summarized, or omitted
+    effort: str | None = None
+    task_budget: int | None = None  # tokens that the model is told it has
+    betas: tuple[str, ...] = ()
+
+
 @frozen(kw_only=True)
 class Options:
     """One agent's settings. None means: as the environment or the defaults say."""
@@ -89,9 +108,11 @@ class Options:
     permission_mode: PermissionMode = PermissionMode.DEFAULT
     session_id: str | None = None  # of a new session, or of the branch
     resume: Resume | None = None  # None: a new session
+    asking: Asking = field(factory=Asking)
     include_partial_messages: bool = False
     record: bool | None = None  # each run, so that it can be run again to the byte
     hooks: tuple[Hook, ...] = ()  # of settings files (interlock.hooks.parse)
+    skills: tuple[str, ...] | None = None  # the only ones there are; None: all that are found
     agents: tuple[AgentDefinition, ...] = ()  # types beside the built-in ones; the last counts
     remotes: Mapping[str, RemotePlace] = field(factory=dict)  # by the names that calls give
     sandbox_mode: Mode | None = None  # None: as `sandbox` says

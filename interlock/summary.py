@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
+from phases.world.states import State
 from phases.world.usage import Usage
 
 UNGIVEN = object()  # no structured answer; None is one
@@ -59,3 +60,23 @@ class RunSummary:
     @property
     def ok(self) -> bool:
         return self.error is None
+
+
+def broken(session_id: str, line: str) -> RunSummary:
+    """The summary of a run that broke outside the loop: every prompt has its one result."""
+    return RunSummary(
+        session_id=session_id,
+        run_id="",
+        reason=State.MODEL_ERROR.value,
+        error=State.MODEL_ERROR.value,
+        error_text=line,
+        text="",
+        stop_reason=None,
+        turns=0,
+        messages=0,
+        usage=Usage(),
+        models={},
+        cost=0.0,
+        duration_s=0.0,
+        api_duration_s=0.0,
+    )

@@ -70,6 +70,27 @@ STRANGERS = {
     },
     # Tools of its own, and the processes of servers: ended as those of commands are.
     "mcp": {"children", "quiet", "tools"},
+    # A door: a whole session stands behind it, and whoever drives that in front.
+    "control": {
+        "agent",
+        "agents",
+        "configuration",
+        "context",
+        "errors",
+        "home",
+        "hooks",
+        "inbox",
+        "mcp",
+        "options",
+        "permissions",
+        "prompt",
+        "quiet",
+        "rewinding",
+        "sessions",
+        "settings",
+        "summary",
+        "tools",
+    },
     # The question, the decision and a person's answer, and the executor's seam, as types.
     "hooks": {"errors", "permissions", "quiet", "tools"},
     "sandbox": {"errors"},

@@ -93,6 +93,8 @@ def _options(asked: AgentOptions, form: AnswerForm | None) -> Options:
         directories=tuple(folder.absolute() for folder in asked.directories),
         environment=asked.env,
         permission_mode=_mode(asked) or PermissionMode.DEFAULT,
+        skills=asked.skills,
+        asking=asked.asking,
         session_id=None if asked.session_id is None else str(uuid.UUID(asked.session_id)),
         resume=_resume(asked),
         include_partial_messages=asked.raw_events,

@@ -19,7 +19,7 @@ from interlock.api.asking import CanUseTool, OnQuestion
 from interlock.api.hooks import FunctionHook
 from interlock.endings import Ending
 from interlock.hooks import HookMatcher
-from interlock.options import PermissionMode, Resume
+from interlock.options import Asking, PermissionMode, Resume
 from interlock.tools import Tool, tool
 from phases.world.ports import Clock
 
@@ -109,6 +109,9 @@ class AgentOptions:
     on_question: OnQuestion | None = None  # answers what the model asks; None: nobody does
     hooks: tuple[FunctionHook | HookMatcher, ...] = field(default=(), converter=_hooks)
     endings: tuple[Ending, ...] = field(default=(), converter=_endings)
+
+    skills: tuple[str, ...] | None = field(default=None, converter=_maybe_names)  # only these
+    asking: Asking = field(factory=Asking)  # thinking, effort, betas
 
     session_id: str | None = None  # a UUID, of a new session or of a branch
     # A session to go on with: its id, its title or a part of one; `Resume()`: the newest.

@@ -20,6 +20,10 @@ from interlock.token_budget import amount_of
 MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions")
 SANDBOX = ("required", "auto", "off")
 FORMATS = ("text", "json", "stream-json")
+INPUTS = ("text", "stream-json")
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
+THINKING = ("adaptive", "disabled")
+DISPLAYS = ("summarized", "omitted")
 
 _EPILOG = """\
 commands:
@@ -76,6 +80,7 @@ def run_parser() -> Parser:
     add("-v", "--version", action="store_true", help="print the version and exit")
     add("-p", "--print", action="store_true", help="print the answer and exit; ask nobody")
     add("--output-format", choices=FORMATS, default="text", help="default: text")
+    add("--input-format", choices=INPUTS, default="text", help="stream-json: driven by a program")
     add("--verbose", action="store_true", help="show on stderr what happens")
     add(
         "--record",
@@ -84,6 +89,12 @@ def run_parser() -> Parser:
     )
     add("--debug", action="store_true", help="log every edge of the machine to stderr")
     add("--include-partial-messages", action="store_true", help="with stream-json: raw events")
+    add("--replay-user-messages", action="store_true", help="with it: prompts are told back")
+    add(
+        "--permission-prompt-tool",
+        metavar="TOOL",
+        help="with it: who is asked; stdio: the program",
+    )
     add("--include-hook-events", action="store_true", help="with stream-json: hooks as they run")
     add("--max-turns", type=_turns, metavar="N", help="model calls with their tools")
     add("--max-budget-usd", type=_dollars, metavar="X", help="stop when this much is spent")
@@ -91,6 +102,7 @@ def run_parser() -> Parser:
     add("--model", type=_some, metavar="M", help="default: as settings say, else our own")
     add("--fallback-model", type=_some, metavar="M,M", help="asked when the first is overloaded")
     add("--system-prompt", metavar="TEXT", help="in place of our own")
+    add("--system-prompt-file", type=_some, metavar="FILE", help="the same, from a file")
     add("--append-system-prompt", metavar="TEXT", help="behind our own")
     add("--json-schema", metavar="JSON|@FILE", help="the answer is JSON that fits this schema")
     for name, alias, words in (
@@ -100,6 +112,7 @@ def run_parser() -> Parser:
         add(name, alias, nargs="+", action="extend", metavar="RULE", help=words)
     add("--tools", nargs="+", action="extend", metavar="NAME", help="offer only these")
     add("--permission-mode", choices=MODES, help="when no rule decides; default: default")
+    _add_asking(parser)
     add("--settings", metavar="FILE|JSON", help="over the settings files that are found")
     add(
         "--setting-sources",
@@ -121,8 +134,22 @@ def run_parser() -> Parser:
         metavar="MESSAGE",
         help="with --resume: go on from this message; what came after it stays as a branch",
     )
+    add("--resume-drops-turn", metavar="PROMPT", help="with it: only this prompt's turn is left")
+    add("--session-mirror", action="store_true", help="with stream-json: told what is written")
+    add("--plugin-dir", action="append", metavar="DIR", help="refused: there are no plugins here")
     add("--session-id", type=_uuid, metavar="UUID", help="of the new session or branch")
     return parser
+
+
+def _add_asking(parser: Parser) -> None:
+    """How the model is asked, beside what it is told."""
+    add = parser.add_argument
+    add("--effort", choices=EFFORTS, help="how much the model spends on an answer")
+    add("--thinking", choices=THINKING, help="whether the model thinks; default: as it does")
+    add("--max-thinking-tokens", type=_count, metavar="N", help="0: it does not think")
+    add("--thinking-display", choices=DISPLAYS, help="what is shown of it")
+    add("--task-budget", type=_turns, metavar="N", help="tokens that the model is told it has")
+    add("--betas", nargs="+", action="extend", metavar="NAME", help="beta features of the API")
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -140,9 +167,35 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     words = [*flags.prompt, *given[dashes + 1 :]]
     flags.prompt = " ".join(words) if words else None
     _insist_on_one_session(flags)
+    if flags.plugin_dir:
+        raise UsageError(
+            f"--plugin-dir {flags.plugin_dir[0]}: plugins are not supported; put its skills, "
+            "commands and agents into .claude/, its servers into --mcp-config"
+        )
+    if flags.input_format != "stream-json":
+        _insist_on_no_host(flags)
+    if flags.system_prompt is not None and flags.system_prompt_file is not None:
+        raise UsageError("--system-prompt and --system-prompt-file are two prompts; use one")
     if flags.output_format == "stream-json" and not flags.verbose:
         raise UsageError("--output-format stream-json needs --verbose")
+    if flags.input_format == "stream-json" and flags.output_format != "stream-json":
+        raise UsageError("--input-format stream-json needs --output-format stream-json")
+    if flags.input_format == "stream-json" and flags.prompt is not None:
+        raise UsageError("with --input-format stream-json prompts come on standard input alone")
     return flags
+
+
+def _insist_on_no_host(flags: argparse.Namespace) -> None:
+    """Raise for what only a program at the other end can be told or asked."""
+    given = {
+        "--replay-user-messages": flags.replay_user_messages,
+        "--permission-prompt-tool": flags.permission_prompt_tool,
+        "--session-mirror": flags.session_mirror,
+        "--resume-drops-turn": flags.resume_drops_turn is not None,
+    }
+    for name, value in given.items():
+        if value:
+            raise UsageError(f"{name} needs --input-format stream-json")
 
 
 def _insist_on_one_session(flags: argparse.Namespace) -> None:
@@ -183,6 +236,12 @@ def decoded(argument: str) -> str:
 def _turns(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 up")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 up")
     return int(text)
 
 

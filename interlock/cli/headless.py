@@ -25,7 +25,6 @@ from interlock.cli.logs import configure
 from interlock.cli.main import PIPE_CLOSED, complain
 from interlock.cli.output import Output
 from interlock.cli.render import Json, Live, Plain, Renderer
-from interlock.cli.result import broken
 from interlock.cli.signals import Signals
 from interlock.cli.stream_json import Session, StreamJson
 from interlock.cli.verdict import line_of
@@ -34,12 +33,12 @@ from interlock.configured import configured
 from interlock.errors import InterlockError, UsageError
 from interlock.housekeeping import Housekeeping
 from interlock.interrupt import InterruptSignal
-from interlock.options import Options, PermissionMode, Resume
+from interlock.options import Asking, Options, PermissionMode, Resume, Thinking
 from interlock.permissions import Asker, BadRule, NobodyAsks, terminal_or_nobody
 from interlock.sandbox.policy import Mode
 from interlock.settings import Settings
 from interlock.structured import schema_in
-from interlock.summary import RunSummary
+from interlock.summary import RunSummary, broken
 from interlock.tools.ask_user import Person
 from phases.world.updates import Show
 
@@ -133,7 +132,7 @@ def options_of(asked: argparse.Namespace) -> Options:
         max_turns=asked.max_turns,
         max_budget_usd=asked.max_budget_usd,
         token_budget=asked.token_budget,
-        system_prompt=asked.system_prompt,
+        system_prompt=_system_prompt(asked),
         append_system_prompt=asked.append_system_prompt,
         json_schema=None if asked.json_schema is None else schema_in(asked.json_schema),
         tools=None if asked.tools is None or tools == ("default",) else tools,
@@ -145,9 +144,33 @@ def options_of(asked: argparse.Namespace) -> Options:
         agents=from_json(asked.agents) if asked.agents else (),
         session_id=asked.session_id,
         resume=resume_of(asked),
+        asking=asking_of(asked),
         include_partial_messages=asked.include_partial_messages,
         record=asked.record,
     )
+
+
+def asking_of(asked: argparse.Namespace) -> Asking:
+    """How the model is asked."""
+    return Asking(
+        thinking=Thinking(asked.thinking) if asked.thinking else None,
+        thinking_budget=asked.max_thinking_tokens,
+        thinking_display=asked.thinking_display,
+        effort=asked.effort,
+        task_budget=asked.task_budget,
+        betas=words_of(asked.betas),
+    )
+
+
+def _system_prompt(asked: argparse.Namespace) -> str | None:
+    path: str | None = asked.system_prompt_file
+    if path is None:
+        given: str | None = asked.system_prompt
+        return given
+    try:
+        return Path(path).expanduser().read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--system-prompt-file: {path} cannot be read: {error}") from None
 
 
 def resume_of(asked: argparse.Namespace) -> Resume | None:
@@ -273,7 +296,7 @@ def renderer_of(job: Job, session: Session, output: Output) -> Renderer:
             return StreamJson(
                 output=output,
                 session=session,
-                key_source=_key_source(job.settings),
+                key_source=key_source(job.settings),
                 partial=job.options.include_partial_messages,
                 hook_events=job.hook_events,
             )
@@ -303,7 +326,7 @@ def exit_code_of(summary: RunSummary) -> int:
     return 0 if line_of(summary) is None else 1
 
 
-def _key_source(settings: Settings) -> str:
+def key_source(settings: Settings) -> str:
     if settings.api_key is not None:
         return "ANTHROPIC_API_KEY"
     return "ANTHROPIC_AUTH_TOKEN" if settings.auth_token is not None else "none"

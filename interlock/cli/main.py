@@ -136,6 +136,10 @@ def _run(arguments: list[str], opener: Opener | None) -> int:
     if asked.version:
         print(f"{__version__} (Interlock)")
         return 0
+    if asked.input_format == "stream-json":
+        from interlock.cli import driven
+
+        return driven.run(asked)
     from interlock.cli import headless
 
     if opener is None and headless.at_a_terminal(asked) and os.isatty(0):

@@ -69,26 +69,6 @@ def result_of(summary: RunSummary) -> Json:
     return said
 
 
-def broken(session_id: str, line: str) -> RunSummary:
-    """The summary of a run that broke outside the loop: every prompt has its one result."""
-    return RunSummary(
-        session_id=session_id,
-        run_id="",
-        reason=State.MODEL_ERROR.value,
-        error=State.MODEL_ERROR.value,
-        error_text=line,
-        text="",
-        stop_reason=None,
-        turns=0,
-        messages=0,
-        usage=Usage(),
-        models={},
-        cost=0.0,
-        duration_s=0.0,
-        api_duration_s=0.0,
-    )
-
-
 def _usage(usage: Usage) -> Json:
     created = usage.cache_creation_input_tokens
     return {

@@ -6,7 +6,7 @@ holds, under the same uuid. Only raw events (`--include-partial-messages`) run a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -75,41 +75,47 @@ class StreamJson:
     key_source: str
     partial: bool = False
     hook_events: bool = False
+    replays: bool = False  # what the caller said is told too
+    subagent_text: bool = False  # and what sub-agents say and think
+    listed: Callable[[], Json] = dict  # what of the session stands in `init` beside the usual
 
     def begin(self) -> None:
         session = self.session
-        self._system(
-            "init",
-            cwd=str(session.cwd),
-            tools=list(session.tools),
-            mcp_servers=[],
-            model=session.model,
-            permissionMode=str(session.permission_mode),
-            slash_commands=[],
-            apiKeySource=self.key_source,
-            claude_code_version=__version__,
-            output_style="default",
-            agents=list(session.agents),
-            skills=[],
-            plugins=[],
-        )
+        usual = {
+            "cwd": str(session.cwd),
+            "tools": list(session.tools),
+            "mcp_servers": [],
+            "model": session.model,
+            "permissionMode": str(session.permission_mode),
+            "slash_commands": [],
+            "apiKeySource": self.key_source,
+            "claude_code_version": __version__,
+            "output_style": "default",
+            "agents": list(session.agents),
+            "skills": [],
+            "plugins": [],
+        }
+        self.system("init", **(usual | self.listed()))
 
     def show(self, update: Update) -> None:
         match update:
+            case Recorded(message) if message.kind is Kind.PROMPT and message.replaces is None:
+                if self.replays:
+                    self._emit(_replayed(message))
             case Recorded(message):
                 for said in messages_of(message):
                     self._emit(said)
             case AgentStarted() | FromAgent() | AgentEnded():
-                for said in agent_messages(update):
+                for said in agent_messages(update, text=self.subagent_text):
                     self._emit(said)
             case StreamEvent(event) if self.partial:
                 self._emit({"type": "stream_event", "event": event, "parent_tool_use_id": None})
             case RequestStarted() if self.partial:
-                self._system("status", status="requesting")
+                self.system("status", status="requesting")
             case AttemptDropped() if self.partial:
-                self._system("attempt_dropped")
+                self.system("attempt_dropped")
             case Retrying(failure, attempt, most, delay):
-                self._system(
+                self.system(
                     "api_retry",
                     attempt=attempt,
                     max_retries=most,
@@ -119,7 +125,7 @@ class StreamJson:
                 )
             case Compaction(trigger, before, after):
                 metadata = {"trigger": trigger, "pre_tokens": before, "post_tokens": after}
-                self._system("compact_boundary", compact_metadata=metadata)
+                self.system("compact_boundary", compact_metadata=metadata)
             case ModelSwitched(old, new):
                 self._told("warning", f"{old} is overloaded; {new} takes over")
             case Notice(level, text):
@@ -135,11 +141,11 @@ class StreamJson:
                     }
                 )
             case HookStarted() if self.hook_events:
-                self._system("hook_started", **_hook(update))
+                self.system("hook_started", **_hook(update))
             case HookEnded(outcome=outcome, stdout=out, stderr=err, exit_code=code) if (
                 self.hook_events
             ):
-                self._system(
+                self.system(
                     "hook_response",
                     **_hook(update),
                     output=out or err,
@@ -151,9 +157,10 @@ class StreamJson:
             case _:
                 pass  # what a terminal is shown, and what the result says once more
 
-    def end(self, summary: RunSummary) -> None:
+    def end(self, summary: RunSummary, more: Mapping[str, Any] | None = None) -> None:
+        """`more` is what the result says beside the usual."""
         for denial in summary.denials:
-            self._system(
+            self.system(
                 "permission_denied",
                 tool_name=denial.tool_name,
                 tool_use_id=denial.tool_use_id,
@@ -162,12 +169,13 @@ class StreamJson:
         line = error_line_of(summary)
         if line is not None and wire_of(summary).subtype == "success":
             self._emit(_synthetic(line, sdk_error_of(summary)))
-        self._emit(result_of(summary))
+        said = result_of(summary) | {"total_cost_usd": _total(summary)}
+        self._emit(said | dict(more or {}))
 
     def _told(self, level: str, text: str) -> None:
-        self._system("informational", level=level, content=text)
+        self.system("informational", level=level, content=text)
 
-    def _system(self, subtype: str, **keys: Any) -> None:
+    def system(self, subtype: str, **keys: Any) -> None:
         self._emit({"type": "system", "subtype": subtype} | keys)
 
     def _emit(self, message: Json) -> None:
@@ -211,6 +219,26 @@ def messages_of(message: Message, parent: str | None = None) -> Iterator[Json]:
     yield said
 
 
+def _total(summary: RunSummary) -> float | None:
+    """What the session has cost, not the prompt alone; None where a price is not known."""
+    costs = [use.cost for use in summary.models.values()]
+    return summary.cost if not costs else None if None in costs else sum(filter(None, costs))
+
+
+def _replayed(message: Message) -> Json:
+    """What the caller said, with the id that it has in the transcript."""
+    content: Any = [block_json(block) for block in message.content]
+    if len(message.content) == 1:
+        content = message.text or content
+    return {
+        "type": "user",
+        "message": {"role": "user", "content": content},
+        "parent_tool_use_id": None,
+        "isReplay": True,
+        "uuid": message.id,
+    }
+
+
 def _synthetic(text: str, error: str) -> Json:
     """An API failure, as clients expect to be told of one."""
     id_ = str(uuid4())
@@ -237,9 +265,11 @@ def _synthetic(text: str, error: str) -> Json:
     }
 
 
-def agent_messages(update: AgentStarted | FromAgent | AgentEnded) -> Iterator[Json]:
+def agent_messages(
+    update: AgentStarted | FromAgent | AgentEnded, *, text: bool = False
+) -> Iterator[Json]:
     """What clients are told of a sub-agent: that it begins and ends, which tools it calls, what
-    they say. What it says and thinks itself is its parent's affair."""
+    they say. What it says and thinks itself is its parent's affair, unless `text` is wanted."""
     match update:
         case AgentStarted():
             yield {
@@ -257,7 +287,7 @@ def agent_messages(update: AgentStarted | FromAgent | AgentEnded) -> Iterator[Js
             }
         case FromAgent(tool_use_id=parent, update=Recorded(message)):
             for said in messages_of(message, parent):
-                if said["type"] == "user" or _calls(said):
+                if text or said["type"] == "user" or _calls(said):
                     yield said
         case AgentEnded():
             yield {

@@ -35,6 +35,7 @@ class HookAnswer:
     reason: str | None = None
     context: str | None = None
     arguments: Mapping[str, Any] | None = None  # in place of the model's
+    output: str | None = None  # in place of the tool's
     message: str | None = None  # for a person
     interrupt: bool = False
 
@@ -78,6 +79,7 @@ def from_json(event: Event, raw: Mapping[str, Any]) -> HookAnswer:
         reason=reason,
         context=context if facts.context is Effect.CONTEXT else None,
         arguments=_object(specific, "updatedInput") or _object(decision, "updatedInput") or None,
+        output=_output(specific) if event is Event.POST_TOOL_USE else None,
         message=_text(raw, "systemMessage"),
         interrupt=_flag(decision, "interrupt") is True,
     )
@@ -112,6 +114,15 @@ def _specific(event: Event, raw: Mapping[str, Any]) -> Mapping[str, Any]:
     if named is not None and named != event:
         raise BadAnswer(f"answered for the event {named[:40]!r}")
     return specific
+
+
+def _output(specific: Mapping[str, Any]) -> str | None:
+    """What the model is told the tool has said; anything but text is told as JSON."""
+    for key in ("updatedToolOutput", "updatedMCPToolOutput"):
+        value = specific.get(key)
+        if value is not None:
+            return value if isinstance(value, str) else orjson.dumps(value).decode()
+    return None
 
 
 def _loaded(text: str) -> Mapping[str, Any]:

@@ -86,6 +86,12 @@ class Said:
         )
 
     @property
+    def output(self) -> str | None:
+        """What is to take the place of the tool's output; of several the last one's."""
+        found = [word.answer.output for word in self.words if word.answer.output is not None]
+        return found[-1] if found else None
+
+    @property
     def interrupt(self) -> bool:
         return any(word.answer.interrupt and word.effect is Effect.DENY for word in self.words)
 

@@ -67,7 +67,7 @@ class HookedTools:
             who(context, self.agent_type),
         )
         feedback = [*said.reasons(Effect.FEEDBACK), *([said.context] if said.context else [])]
-        return After(feedback="\n\n".join(feedback) or None, stop=said.stop)
+        return After(feedback="\n\n".join(feedback) or None, stop=said.stop, output=said.output)
 
 
 @frozen

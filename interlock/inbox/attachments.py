@@ -58,10 +58,12 @@ class Inbox:
     def said(self, prompt: str | Queued | tuple[Text | Media, ...]) -> tuple[Message, ...]:
         """What the user says as a run begins, the prompt last: what waits was typed before it.
 
-        Behind a prompt that comes from the queue itself everything stays where it is.
+        In front of a prompt that comes from the queue itself only what would not come alone.
         """
         if isinstance(prompt, Queued):
-            return (prompt.message,)
+            taken = self.queue.take_mentions()
+            self._taken += taken
+            return (*(queued.message for queued in taken), prompt.message)
         taken = self.queue.take(agent_id=None, up_to=Priority.LATER)
         self._taken += taken
         content = (Text(prompt),) if isinstance(prompt, str) else prompt

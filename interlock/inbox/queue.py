@@ -15,7 +15,7 @@ from attrs import define, field, frozen
 
 from fsm import decide
 from interlock.inbox.lifecycle import QUEUED_MESSAGE, Known, RunReturned, Stage, Taken
-from phases.world.messages import Kind, Media, Message, Text
+from phases.world.messages import Kind, Media, Message, Opaque, Text
 from phases.world.ports import Ids
 from phases.world.updates import QueueChanged, Show
 
@@ -49,10 +49,11 @@ class Queued:
     """One message that waits. `id` is a UUID, and the id of the message it becomes."""
 
     id: str
-    content: tuple[Text | Media, ...]
+    content: tuple[Text | Media | Opaque, ...]
     mode: Mode = Mode.PROMPT
     priority: Priority = Priority.NEXT
     agent_id: str | None = None  # the sub-agent it is for; None: the main thread
+    wakes: bool = True  # alone it is worth a turn; otherwise it comes with the next
 
     @property
     def text(self) -> str:
@@ -92,19 +93,23 @@ class Waiting:
 
     def add(
         self,
-        content: str | tuple[Text | Media, ...],
+        content: str | tuple[Text | Media | Opaque, ...],
         *,
         mode: Mode = Mode.PROMPT,
         priority: Priority = Priority.NEXT,
         agent_id: str | None = None,
+        id_: str | None = None,
+        wakes: bool = True,
     ) -> Queued:
-        """Put a message into the queue; it is never refused and never waits."""
+        """Put a message into the queue; it is never refused and never waits. `id_` is a UUID that
+        its sender gave it."""
         queued = Queued(
-            id=self.ids.new(),
+            id=id_ or self.ids.new(),
             content=(Text(content),) if isinstance(content, str) else content,
             mode=mode,
             priority=priority,
             agent_id=agent_id,
+            wakes=wakes,
         )
         self._queue.append(queued)
         self._tell(queued, QUEUED_MESSAGE.initial)
@@ -125,8 +130,19 @@ class Waiting:
 
     def take_alone(self) -> Queued | None:
         """Take the main thread's first message, be it a command, to be a prompt of its own."""
-        mine = [queued for queued in self.messages if queued.agent_id is None]
+        mine = [one for one in self.messages if one.agent_id is None and one.wakes]
         return next(iter(self._take(mine[:1], Taken(alone=True))), None)
+
+    def take_mentions(self) -> tuple[Queued, ...]:
+        """Take the main thread's messages that only come with others, as `take` does."""
+        mine = [one for one in self.messages if one.agent_id is None and not one.wakes]
+        return self._take(mine, Taken())
+
+    def withdraw(self, id_: str) -> bool:
+        """Take out a message that its sender no longer means; whether it still waited."""
+        found = [queued for queued in self._queue if queued.id == id_]
+        self._take(found, Taken(alone=True))
+        return bool(found)
 
     def complete(self, taken: Iterable[Queued]) -> None:
         """The run that read these has returned."""
@@ -134,9 +150,11 @@ class Waiting:
             self._tell(queued, _moved(queued, Stage.INJECTED, RunReturned()))
 
     async def arrival(self, agent_id: str | None) -> None:
-        """Return once there is something that this agent may read, whatever its priority."""
+        """Return once there is something that this agent may read, whatever its priority, and
+        that is worth waking for."""
         while not any(
-            readable(queued, agent_id=agent_id, up_to=Priority.LATER) for queued in self._queue
+            queued.wakes and readable(queued, agent_id=agent_id, up_to=Priority.LATER)
+            for queued in self._queue
         ):
             await self._news.wait()
 
@@ -163,8 +181,16 @@ class Mail:
 
     def notify(self, text: str) -> None:
         """A background task of this agent has something to say."""
+        self._add(text)
+
+    def mention(self, text: str) -> None:
+        """Something has changed that the agent should know of before it goes on."""
+        self._add(text, wakes=False)
+
+    def _add(self, text: str, *, wakes: bool = True) -> None:
         note = f"<system-reminder>\n{text}\n</system-reminder>"
-        self.queue.add(note, mode=Mode.TASK_NOTIFICATION, agent_id=self.agent_id)
+        mode = Mode.TASK_NOTIFICATION
+        self.queue.add(note, mode=mode, agent_id=self.agent_id, wakes=wakes)
 
 
 def _moved(queued: Queued, stage: Stage, outcome: Taken | RunReturned) -> StrEnum:

@@ -60,10 +60,12 @@ class Servers:
     notify: Callable[[str], None] | None = None
     by_name: dict[str, Server] = field(factory=dict)
     _mark: str = field(factory=lambda: secrets.token_hex(8))
+    _started: int = 0
     _begun: bool = False  # a first request has been prepared for
     _untold: list[Notice] = field(factory=list)
     _dropped: set[str] = field(factory=set)
     _tasks: anyio.abc.TaskGroup | None = None
+    _watchdog: Watchdog = field(init=False)
 
     # --- their lives -------------------------------------------------------------------------
 
@@ -74,9 +76,8 @@ class Servers:
         `beside` runs meanwhile, and may add some.
         """
         self.host = host
-        watchdog = Watchdog(f"{self._mark}.")
+        watchdog = self._watchdog = Watchdog(f"{self._mark}.")
         async with anyio.create_task_group() as self._tasks:
-            watchdog.start()
             atexit.register(watchdog.stop)
             self._tasks.start_soon(beside, self)
             for definition in self.definitions:
@@ -97,13 +98,15 @@ class Servers:
     def _start(self, definition: Definition) -> None:
         assert self.host is not None
         assert self._tasks is not None
+        self._watchdog.start()  # with the first: most sessions have none
         server = Server(
             definition=definition,
             patience=self.patience,
             host=self.host,
             environ=self.environ,
-            mark=f"{self._mark}.{len(self.by_name)}",
+            mark=f"{self._mark}.{self._started}",
         )
+        self._started += 1
         self.by_name[server.name] = server
         self._tasks.start_soon(server.run)
 
@@ -254,8 +257,13 @@ class Servers:
         await server.obeyed()
         await server.settle()
 
+    async def remove(self, name: str) -> None:
+        """One server less. Raises UnknownServer."""
+        await self.toggle(name, enabled=False)
+        del self.by_name[name]
+
     def add(self, definition: Definition) -> None:
-        """One more server, in mid-session."""
+        """One more server, in mid-session; `running` must have begun."""
         self.unstarted = tuple(one for one in self.unstarted if one.name != definition.name)
         if definition.name not in self.by_name:
             self._start(definition)

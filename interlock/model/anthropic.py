@@ -26,7 +26,7 @@ from interlock.model.answer import Answer, foreseen
 from interlock.model.connection import Connection
 from interlock.model.prices import facts
 from interlock.model.refusals import names_context
-from interlock.model.request import Gate, ToolSource
+from interlock.model.request import Gate, Thinks, ToolSource
 from phases.world.limits import Limits
 from phases.world.messages import encoded
 from phases.world.ports import Clock, Failed, Ids, ModelEvent, Request
@@ -40,6 +40,7 @@ _CANNOT = (404, 405, 501)  # answers of servers that know no such address
 RAW_RESPONSE = {"X-Stainless-Raw-Response": "stream"}
 # Without this the API refuses `context_management`.
 EDITING_BETA = "context-management-2025-06-27"
+TASK_BUDGET_BETA = "task-budgets-2026-03-13"  # and this one for a budget of the task
 
 
 def preload() -> threading.Thread:
@@ -62,6 +63,10 @@ class AnthropicModel:
         tools: Sequence[Mapping[str, Any]] | ToolSource = (),
         limits: Limits | None = None,
         thinking_budget: int | None = None,
+        thinking_off: bool = False,
+        thinking_display: str | None = None,
+        output_config: Mapping[str, Any] | None = None,
+        betas: Sequence[str] = (),
         headers: Mapping[str, str] | None = None,
         raw_events: bool = False,
         context_management: Mapping[str, Any] | None = None,
@@ -81,16 +86,22 @@ class AnthropicModel:
         self.raw_events = raw_events
         self.time: Callable[[], float] = clock.time if clock else time.time
         self.new_id: Callable[[], str] = ids.new if ids else lambda: str(uuid.uuid4())
+        self._thinking = Thinks(budget=thinking_budget, off=thinking_off, display=thinking_display)
         self._gate = Gate(
             system=system,
             tools=tools,
-            thinking_budget=thinking_budget,
+            thinking=self._thinking,
             user_context=user_context,
             context_name=context_name,
         )
-        self._thinking_budget = thinking_budget
         self._editing = b""
+        self._config = b""
         sent = dict(headers or {})
+        if output_config is not None:
+            self._config = b',"output_config":%b' % encoded(dict(output_config))
+            betas = (*betas, TASK_BUDGET_BETA) if "task_budget" in output_config else betas
+        for beta in betas:
+            sent = _with_beta(sent, beta)
         if context_management is not None:
             self._editing = b',"context_management":%b' % encoded(dict(context_management))
             sent = _with_beta(sent, EDITING_BETA)
@@ -121,13 +132,19 @@ class AnthropicModel:
         other._gate = Gate(
             system=system,
             tools=tools,
-            thinking_budget=self._thinking_budget,
+            thinking=self._thinking,
             user_context=user_context,
             context_name=context_name,
         )
         if context_management is not None:
             other._editing = b',"context_management":%b' % encoded(dict(context_management))
         return other
+
+    def think(self, budget: int | None) -> None:
+        """From the next prompt on with this budget; 0: not at all; None: as it was made."""
+        self._gate.thinking = (
+            self._thinking if budget is None else Thinks(budget=budget or None, off=budget == 0)
+        )
 
     async def ask(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
         """Make one request. The last event is `Replied` or `Failed`.
@@ -193,8 +210,8 @@ class AnthropicModel:
             # The SDK sends the key as a bearer token only; servers like the API's own, and most
             # gateways, look for this header too.
             headers["x-api-key"] = client.api_key
-        if self._editing and not counting:
-            body = b"%b%b}" % (body[:-1], self._editing)
+        if not counting and (more := self._editing + self._config):
+            body = b"%b%b}" % (body[:-1], more)
         answer = await client.post(
             "/v1/messages/count_tokens" if counting else "/v1/messages",
             content=body,

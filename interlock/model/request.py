@@ -92,8 +92,27 @@ class _Built:
     tool_ids: set[str] = Factory(set)
 
 
+@frozen(kw_only=True)
+class Thinks:
+    """How the model thinks: by a budget in tokens, or not at all. A model that thinks as it sees
+    fit takes no budget. `display` is what it shows of it."""
+
+    budget: int | None = None
+    off: bool = False
+    display: str | None = None
+
+    @property
+    def most(self) -> int | None:
+        """The budget as the API takes it."""
+        return max(self.budget, _LEAST_BUDGET) if self.budget and not self.off else None
+
+    @property
+    def shown(self) -> bytes:
+        return b',"display":%b' % orjson.dumps(self.display) if self.display else b""
+
+
 class Gate:
-    """Builds the requests of one adapter."""
+    """Builds the requests of one adapter. `thinking` may be replaced between two prompts."""
 
     def __init__(
         self,
@@ -101,17 +120,20 @@ class Gate:
         system: Sequence[str] = (),
         tools: Sequence[Mapping[str, Any]] | ToolSource = (),
         thinking_budget: int | None = None,
+        thinking: Thinks | None = None,
         user_context: str | None = None,
         context_name: str = "the user context",
     ) -> None:
         """`tools` that may change are asked for with each request: see `ToolSource`.
+
+        `thinking_budget` alone is short for `thinking`.
 
         `user_context` is the first thing the user says in every request, and never changes.
 
         `context_name` says in words what it is, for a person to whom it matters if it is refused.
         """
         self._context_name = context_name
-        self._budget = max(thinking_budget, _LEAST_BUDGET) if thinking_budget else None
+        self.thinking = thinking or Thinks(budget=thinking_budget)
         self._context: tuple[Message, ...] = ()
         if user_context is not None and user_context.strip():
             words = (Text(user_context),)
@@ -142,7 +164,8 @@ class Gate:
         messages = (*self._context, *request.messages) if self._context else request.messages
         # Taken out while it is worked on: after an error, or beside another request of the same
         # purpose, a half-built one must not be found.
-        thinks = adaptive or self._budget is not None
+        adaptive = adaptive and not self.thinking.off
+        thinks = adaptive or self.thinking.most is not None
         built = self._built.pop(request.purpose, None) or _Built(thinking=thinks, ever=self._ever)
         _extend(built, messages)
         thinking = thinks and (adaptive or not _thoughtless(built.turns))
@@ -179,15 +202,19 @@ class Gate:
             self._offered, self._fixed = offered, _fixed(self._system, offered)
         cap, thinking = min(request.max_tokens, most_output or request.max_tokens), b""
         if adaptive:
-            thinking = b',"thinking":{"type":"adaptive"}'
-        elif built.thinking and self._budget is not None:
-            budget = self._budget
+            thinking = b',"thinking":{"type":"adaptive"%b}' % self.thinking.shown
+        elif self.thinking.off:
+            thinking = b',"thinking":{"type":"disabled"}'
+        elif built.thinking and (budget := self.thinking.most) is not None:
             if cap <= budget:
                 cap += budget
             if most_output is not None and cap > most_output:
                 cap = most_output
                 budget = max(_LEAST_BUDGET, min(budget, cap - 1))
-            thinking = b',"thinking":{"type":"enabled","budget_tokens":%d}' % budget
+            thinking = b',"thinking":{"type":"enabled","budget_tokens":%d%b}' % (
+                budget,
+                self.thinking.shown,
+            )
         answered = b"" if counting else b',"max_tokens":%d,"stream":true' % cap
         head = b'{"model":%b%b%b%b,"messages":[' % (
             orjson.dumps(request.model),

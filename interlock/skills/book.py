@@ -11,7 +11,7 @@ from attrs import define, evolve, field
 from interlock.likeness import Likened, likest
 from interlock.skills.finding import Catalogue, Mark, catalogue, marks
 from interlock.skills.listing import changes, listing
-from interlock.skills.skill import Skill
+from interlock.skills.skill import Kind, Skill
 
 _MOST_LIKE = 3
 
@@ -23,6 +23,7 @@ class SkillBook:
     home: Path
     folders: tuple[Path, ...]
     budget: int  # characters of the list
+    only: frozenset[str] | None = None  # the names of those that count; None: all
     found: Catalogue = field(factory=Catalogue)
     listing: str = field(default="", init=False)  # for the model, as things were at the start
     _marks: tuple[Mark, ...] | None = field(default=None, init=False)
@@ -30,8 +31,15 @@ class SkillBook:
     _told: dict[str, str] = field(factory=dict, init=False)  # that, and the news since
 
     @classmethod
-    def of(cls, home: Path, folders: Iterable[Path], budget: int) -> SkillBook:
-        book = cls(home=home, folders=tuple(folders), budget=budget)
+    def of(
+        cls,
+        home: Path,
+        folders: Iterable[Path],
+        budget: int,
+        only: Iterable[str] | None = None,
+    ) -> SkillBook:
+        chosen = None if only is None else frozenset(only)
+        book = cls(home=home, folders=tuple(folders), budget=budget, only=chosen)
         book.look()
         book._front = book._told = book._listed()
         book.listing = listing(book.skills.values(), budget)
@@ -55,7 +63,18 @@ class SkillBook:
         self.folders = (*new, *self.folders)
         now = marks(self.home, self.folders)
         if now != self._marks:
-            self._marks, self.found = now, catalogue(self.home, self.folders)
+            self._marks, self.found = now, self._chosen(catalogue(self.home, self.folders))
+
+    def _chosen(self, found: Catalogue) -> Catalogue:
+        """Commands stay: a person gives them, not the model."""
+        if self.only is None:
+            return found
+        kept = {
+            name: one
+            for name, one in found.skills.items()
+            if one.kind is Kind.COMMAND or name in self.only
+        }
+        return evolve(found, skills=kept)
 
     def news(self) -> str:
         """What has changed in the list since it was told; "" for nothing. Told once."""

@@ -221,6 +221,9 @@ class Performer:
         except Exception as problem:  # the tool has run: its result stands
             after = After(feedback=f"(A hook failed after this call: {problem})")
         round_.hook_stopped = round_.hook_stopped or after.stop
+        if after.output is not None:
+            shown = self.capped(call, Output(after.output, is_error=result.is_error))
+            result = evolve(result, content=shown.content)
         if after.feedback is None:
             return result
         # Into the one result: a second one for the same call would be refused.

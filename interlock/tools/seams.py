@@ -74,6 +74,7 @@ class After:
     """What hooks say about a call that has run."""
 
     feedback: str | None = None  # put into the call's one result
+    output: str | None = None  # in place of what the tool has said
     stop: str | None = None  # why the run should end
 
 

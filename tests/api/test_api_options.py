@@ -93,6 +93,8 @@ FLAGS = {
     "token_budget": "token_budget",
     "system_prompt": "system_prompt",
     "append_system_prompt": "append_system_prompt",
+    "asking": "asking",
+    "skills": "skills",
     "json_schema": "answer",
     "answer_check": "answer",
     "tools": "built_in_tools",

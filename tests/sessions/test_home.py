@@ -15,6 +15,14 @@ from interlock.sessions.facts import branch_of
     [
         ({"INTERLOCK_HOME": "/a", "CLAUDE_CONFIG_DIR": "/b"}, "/a"),
         ({"CLAUDE_CONFIG_DIR": "/b", "CLAUDE_CODE_ENTRYPOINT": "sdk-py"}, "/b"),
+        (
+            {
+                "INTERLOCK_HOME": "/a",
+                "CLAUDE_CONFIG_DIR": "/b",
+                "CLAUDE_CODE_ENTRYPOINT": "sdk-py",
+            },
+            "/b",
+        ),
         ({"HOME": "/u", "CLAUDE_CODE_ENTRYPOINT": "sdk-py"}, "/u/.claude"),
         ({"HOME": "/u", "CLAUDE_CODE_ENTRYPOINT": "cli"}, "/u/.interlock"),
         ({"HOME": "/u"}, "/u/.interlock"),
