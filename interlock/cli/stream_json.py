@@ -27,9 +27,10 @@ from interlock.sessions.entries import (
     result_text,
 )
 from interlock.summary import RunSummary
-from phases.world.messages import Kind, Message, ToolResult
+from phases.world.messages import Kind, Message, ToolResult, ToolUse
 from phases.world.updates import (
     AgentEnded,
+    AgentProgress,
     AgentStarted,
     AttemptDropped,
     Compaction,
@@ -99,7 +100,7 @@ class StreamJson:
             case Recorded(message):
                 for said in messages_of(message):
                     self._emit(said)
-            case AgentStarted() | FromAgent() | AgentEnded():
+            case AgentStarted() | FromAgent() | AgentProgress() | AgentEnded():
                 for said in agent_messages(update):
                     self._emit(said)
             case StreamEvent(event) if self.partial:
@@ -125,15 +126,7 @@ class StreamJson:
             case Notice(level, text):
                 self._told(level, text)
             case ToolRunning(call, seconds):
-                self._emit(
-                    {
-                        "type": "tool_progress",
-                        "tool_use_id": call.id,
-                        "tool_name": call.name,
-                        "parent_tool_use_id": None,
-                        "elapsed_time_seconds": round(seconds, 1),
-                    }
-                )
+                self._emit(_still_running(call, seconds))
             case HookStarted() if self.hook_events:
                 self._system("hook_started", **_hook(update))
             case HookEnded(outcome=outcome, stdout=out, stderr=err, exit_code=code) if (
@@ -237,19 +230,14 @@ def _synthetic(text: str, error: str) -> Json:
     }
 
 
-def agent_messages(update: AgentStarted | FromAgent | AgentEnded) -> Iterator[Json]:
-    """What clients are told of a sub-agent: that it begins and ends, which tools it calls, what
-    they say. What it says and thinks itself is its parent's affair."""
+def agent_messages(
+    update: AgentStarted | FromAgent | AgentProgress | AgentEnded,
+) -> Iterator[Json]:
+    """What clients are told of a sub-agent: that it begins, goes on and ends, which tools it
+    calls, what they say. What it says and thinks itself is its parent's affair."""
     match update:
         case AgentStarted():
-            yield {
-                "type": "system",
-                "subtype": "task_started",
-                "task_id": update.agent_id,
-                "tool_use_id": update.tool_use_id,
-                "description": update.description,
-                "task_type": "local_agent",
-            }
+            yield {**_task("task_started", update), "task_type": "local_agent"}
             yield {
                 "type": "user",
                 "message": {"role": "user", "content": [{"type": "text", "text": update.prompt}]},
@@ -259,21 +247,57 @@ def agent_messages(update: AgentStarted | FromAgent | AgentEnded) -> Iterator[Js
             for said in messages_of(message, parent):
                 if said["type"] == "user" or _calls(said):
                     yield said
-        case AgentEnded():
+        case FromAgent(tool_use_id=parent, update=ToolRunning(call, seconds)):
+            yield _still_running(call, seconds, parent)
+        case FromAgent(agent_type=kind, update=Notice("warning" | "error" as level, text)):
             yield {
                 "type": "system",
-                "subtype": "task_notification",
-                "task_id": update.agent_id,
-                "tool_use_id": update.tool_use_id,
+                "subtype": "informational",
+                "level": level,
+                "content": f"{kind}: {text}",
+            }
+        case AgentProgress():
+            yield {
+                **_task("task_progress", update),
+                "usage": _usage(update),
+                "last_tool_name": update.doing,
+            }
+        case AgentEnded():
+            yield {
+                **_task("task_notification", update),
                 "status": update.status,
                 "output_file": update.transcript,
                 "summary": update.summary,
-                "usage": {
-                    "total_tokens": update.tokens,
-                    "tool_uses": update.calls,
-                    "duration_ms": round(update.seconds * 1000),
-                },
+                "usage": _usage(update),
             }
+
+
+def _task(subtype: str, update: AgentStarted | AgentProgress | AgentEnded) -> Json:
+    return {
+        "type": "system",
+        "subtype": subtype,
+        "task_id": update.agent_id,
+        "tool_use_id": update.tool_use_id,
+        "description": update.description,
+    }
+
+
+def _usage(update: AgentProgress | AgentEnded) -> Json:
+    return {
+        "total_tokens": update.tokens,
+        "tool_uses": update.calls,
+        "duration_ms": round(update.seconds * 1000),
+    }
+
+
+def _still_running(call: ToolUse, seconds: float, parent: str | None = None) -> Json:
+    return {
+        "type": "tool_progress",
+        "tool_use_id": call.id,
+        "tool_name": call.name,
+        "parent_tool_use_id": parent,
+        "elapsed_time_seconds": round(seconds, 1),
+    }
 
 
 def _calls(said: Json) -> bool:

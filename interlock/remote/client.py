@@ -46,7 +46,7 @@ from interlock.remote.wire import (
 from interlock.settings import Settings
 from interlock.tools import ToolError
 from phases.world.messages import Json
-from phases.world.updates import AgentEnded, AgentStarted, FromAgent, Update
+from phases.world.updates import AgentEnded, AgentProgress, AgentStarted, FromAgent, Update
 from phases.world.usage import Usage
 
 _log = Quiet(__name__)
@@ -221,7 +221,9 @@ class _Call:
         match update:
             case FromAgent(agent_id=id_, update=inner) if id_ == own:
                 self.seat.show(inner)
-            case AgentStarted(agent_id=id_) | AgentEnded(agent_id=id_) if id_ == own:
+            case (
+                AgentStarted(agent_id=id_) | AgentProgress(agent_id=id_) | AgentEnded(agent_id=id_)
+            ) if id_ == own:
                 pass  # told here, of this side's child
             case _:
                 self.remote.tree.show(update)

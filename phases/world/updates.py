@@ -172,6 +172,20 @@ class FromAgent:
 
 
 @frozen(kw_only=True)
+class AgentProgress:
+    """A sub-agent calls a tool; the counts are those up to this call."""
+
+    agent_id: str
+    agent_type: str
+    description: str
+    tool_use_id: str
+    doing: str  # the tool
+    tokens: int
+    calls: int
+    seconds: float
+
+
+@frozen(kw_only=True)
 class AgentEnded:
     """It is over, and its result is on disk; `status` is completed, failed or stopped."""
 
@@ -224,6 +238,7 @@ Update = (
     | HookEnded
     | AgentStarted
     | FromAgent
+    | AgentProgress
     | AgentEnded
     | Notice
     | Ended
