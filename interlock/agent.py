@@ -213,7 +213,7 @@ class Agent:
         """
         self._crew.tree.show = show
         left = await self._crew.end()
-        self._crew.tree.show = _nobody
+        self._crew.tree.show = self.waiting.show = _nobody
         for line in left:
             show(Notice("warning", line))
         return self._summing.again(summary) if left else summary

@@ -33,6 +33,8 @@ from phases.world.updates import (
     AgentProgress,
     AgentStarted,
     AttemptDropped,
+    CommandEnded,
+    CommandStarted,
     Compaction,
     FromAgent,
     HookEnded,
@@ -103,6 +105,8 @@ class StreamJson:
             case AgentStarted() | FromAgent() | AgentProgress() | AgentEnded():
                 for said in agent_messages(update):
                     self._emit(said)
+            case CommandStarted() | CommandEnded():
+                self._emit(_command_task(update))
             case StreamEvent(event) if self.partial:
                 self._emit({"type": "stream_event", "event": event, "parent_tool_use_id": None})
             case RequestStarted() if self.partial:
@@ -270,6 +274,27 @@ def agent_messages(
                 "summary": update.summary,
                 "usage": _usage(update),
             }
+
+
+def _command_task(update: CommandStarted | CommandEnded) -> Json:
+    """A command in the background is a task as well. Each agent counts its own."""
+    id_ = update.id if update.agent_id is None else f"{update.agent_id}-{update.id}"
+    task: Json = {
+        "type": "system",
+        "subtype": "task_started",
+        "task_id": id_,
+        "tool_use_id": update.tool_use_id,
+        "description": update.line,
+        "task_type": "local_bash",
+    }
+    if isinstance(update, CommandEnded):
+        task |= {
+            "subtype": "task_notification",
+            "status": update.status,
+            "output_file": update.output,
+            "summary": update.summary,
+        }
+    return task
 
 
 def _task(subtype: str, update: AgentStarted | AgentProgress | AgentEnded) -> Json:

@@ -17,7 +17,7 @@ from fsm import decide
 from interlock.inbox.lifecycle import QUEUED_MESSAGE, Known, RunReturned, Stage, Taken
 from phases.world.messages import Kind, Media, Message, Text
 from phases.world.ports import Ids
-from phases.world.updates import QueueChanged, Show
+from phases.world.updates import QueueChanged, Show, Update
 
 # `/compact`, `/plugin:review all of it`; a path like `/etc/hosts` is no command.
 _COMMAND = re.compile(r"/[A-Za-z][\w:-]*(?!\S)")
@@ -165,6 +165,11 @@ class Mail:
         """A background task of this agent has something to say."""
         note = f"<system-reminder>\n{text}\n</system-reminder>"
         self.queue.add(note, mode=Mode.TASK_NOTIFICATION, agent_id=self.agent_id)
+
+    def show(self, update: Update) -> None:
+        """Tell whoever watches the prompt under way, or watched the last one."""
+        if self.queue.show is not None:
+            self.queue.show(update)
 
 
 def _moved(queued: Queued, stage: Stage, outcome: Taken | RunReturned) -> StrEnum:

@@ -186,7 +186,7 @@ class Bash(Tool):
             return self._command(line, cwd, environment, context, time_limit=limit, write=log.add)
 
         path = context.spill / f"{context.call_id}-background.txt"
-        one = self.background.start(command, path)
+        one = self.background.start(command, path, context.use_id)
         return Output("\n".join([f"Running in the background as {one.id}.", *notes]))
 
     def _folder(self, context: ToolContext) -> tuple[Path, list[str]]:

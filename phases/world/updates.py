@@ -202,6 +202,30 @@ class AgentEnded:
     seconds: float
 
 
+@frozen(kw_only=True)
+class CommandStarted:
+    """A command runs in the background from now on; `agent_id` is whose, None the main agent's."""
+
+    id: str
+    agent_id: str | None
+    tool_use_id: str
+    line: str
+
+
+@frozen(kw_only=True)
+class CommandEnded:
+    """It is over; `status` is completed, failed or stopped."""
+
+    id: str
+    agent_id: str | None
+    tool_use_id: str
+    line: str
+    status: str
+    summary: str  # one line for a person
+    output: str  # the file that holds what it said
+    seconds: float
+
+
 @frozen
 class Notice:
     """One line for the person at the terminal; `level` is info, warning or error."""
@@ -240,6 +264,8 @@ Update = (
     | FromAgent
     | AgentProgress
     | AgentEnded
+    | CommandStarted
+    | CommandEnded
     | Notice
     | Ended
 )

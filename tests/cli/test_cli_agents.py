@@ -133,6 +133,28 @@ def test_the_sdk_sees_a_child_in_the_background_begin_and_end(shell: Shell) -> N
     assert kinds.count(TaskStartedMessage) == 1
 
 
+def test_the_sdk_sees_a_command_in_the_background_as_a_task(shell: Shell) -> None:
+    command = {"command": "true", "run_in_background": True}
+    scripts = {
+        "go": [
+            reply(tool_use("Bash", command, id="toolu_go")),
+            reply(tool_use("Sleep", {"seconds": 600})),
+            reply("it has ended"),
+        ]
+    }
+    ran = run(
+        shell,
+        *("--permission-mode", "bypassPermissions", "--output-format", "stream-json"),
+        "--verbose",
+        scripts=scripts,
+    )
+
+    (started,) = [each for each in parsed(ran) if isinstance(each, TaskStartedMessage)]
+    (ended,) = [each for each in parsed(ran) if isinstance(each, TaskNotificationMessage)]
+    assert (started.task_type, started.tool_use_id) == ("local_bash", "toolu_go")
+    assert (ended.task_id, ended.status) == (started.task_id, "completed")
+
+
 def test_a_person_sees_the_progress_of_a_child_in_short_lines(shell: Shell) -> None:
     ran = run(shell, "--agents", REVIEWER, "--verbose")
 

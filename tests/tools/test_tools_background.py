@@ -26,6 +26,7 @@ from interlock.tools.background_lifecycle import (
 from interlock.tools.background_log import NEWEST, Log
 from interlock.tools.bash_output import BashOutput
 from interlock.tools.kill_shell import KillShell
+from phases.world.updates import CommandEnded, CommandStarted, Update
 from tests.tools.places import Place, until
 from tests.tools.test_tools_bash import running
 
@@ -35,6 +36,11 @@ class Heard:
     """Where notices arrive."""
 
     notices: list[str] = field(factory=list)
+    shown: list[Update] = field(factory=list)
+    agent_id: str | None = None
+
+    def show(self, update: Update) -> None:
+        self.shown.append(update)
 
     def notify(self, text: str) -> None:
         self.notices.append(text)
@@ -82,6 +88,27 @@ async def test_it_returns_at_once_and_its_end_is_told(place: Place, heard: Heard
     (notice,) = heard.notices
     assert notice.startswith("The background command bash_1 finished with exit code 3 after 0 s.")
     assert notice.endswith("It was: echo begun; while ! test -e stop; do sleep 0.01; done; exit 3")
+
+
+async def test_who_watches_the_session_is_told_that_it_begins_and_how_it_ends(
+    place: Place, heard: Heard
+) -> None:
+    await background(place, "echo fine")
+    await over(place)
+    await background(place, "exit 3")
+    await over(place, "bash_2")
+    await background(place, "sleep 100")
+    await place.said("KillShell", shell_id="bash_3")
+
+    begun = [update.line for update in heard.shown if isinstance(update, CommandStarted)]
+    assert begun == ["echo fine", "exit 3", "sleep 100"]
+    ended = [update for update in heard.shown if isinstance(update, CommandEnded)]
+    assert [(each.id, each.status) for each in ended] == [
+        ("bash_1", "completed"),
+        ("bash_2", "failed"),
+        ("bash_3", "stopped"),
+    ]
+    assert Path(ended[0].output).read_text() == "fine\n"
 
 
 async def test_a_signal_that_ends_it_is_named(place: Place, heard: Heard) -> None:
