@@ -160,7 +160,7 @@ class Background:
         if len(running) >= MOST_RUNNING:
             raise ToolError(
                 f"{MOST_RUNNING} commands run in the background already, no more can."
-                f" KillShell ends one: {', '.join(running)}."
+                f" TaskStop ends one: {', '.join(running)}."
             )
         portal = self._opened()
         self._last += 1
@@ -234,7 +234,7 @@ class Background:
         line = " ".join(one.line.split())
         shown = line if len(line) <= 200 else f"{line[:200]}..."
         self.notices.notify(
-            f"The background command {one.id} {one.status()}. BashOutput shows what it printed"
+            f"The background command {one.id} {one.status()}. TaskOutput shows what it printed"
             f" since you last looked. It was: {shown}"
         )
 
