@@ -35,6 +35,8 @@ from phases.world.loop import Loop
 from phases.world.messages import Json, Kind, Message, encoded
 from phases.world.size import BYTES_PER_TOKEN
 
+Copy = tuple[Path, Path]  # of a tree, and that tree
+
 _FETCHES = "Skill"  # the tool
 _WRITERS = frozenset({"Write", "Edit", "MultiEdit"})
 _NAMES = {"base": "system prompt", "appended": "appended to it", PROJECT: "note files"}
@@ -93,6 +95,14 @@ class Knowledge:
         )
         one.recall(inherited or ())
         return one
+
+    def elsewhere(self, root: Path, copy: Copy, options: Options, settings: Settings) -> Knowledge:
+        """The same for an agent that works in a copy of the tree: with the notes and skills that
+        lie there. Skills of the tree itself, which may be in no commit, are known as well."""
+        there, here = notes_of(options, settings, root, copy), self.instructing.book
+        folders = (*here.folders, *there.places.folders)
+        book = SkillBook.of(here.home, folders, here.budget)
+        return evolve(self, notes=there, instructing=evolve(self.instructing, book=book))
 
     def takes_calls(self, calling: Calling) -> None:
         """From now on texts can call what they ask for."""
@@ -175,9 +185,11 @@ class Knowledge:
         return (ToldNotes(self.notes), UsedSkills(self.instructing))
 
 
-def notes_of(options: Options, settings: Settings, cwd: Path) -> LazyNotes:
-    """The note files for a session in `cwd`, those of its start read."""
-    excluded = Excluded(options.notes_excluded)
+def notes_of(
+    options: Options, settings: Settings, cwd: Path, copy: Copy | None = None
+) -> LazyNotes:
+    """The note files for an agent in `cwd`, those of its start read."""
+    excluded = Excluded(options.notes_excluded, copy)
     return LazyNotes.of(Places(cwd=cwd, home=settings.home, excluded=excluded))
 
 
