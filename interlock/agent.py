@@ -184,6 +184,7 @@ class Agent:
         worker.interrupt.reset()
         worker.ledger.new_prompt()
         self._gate.begin_run()
+        shared.hooks.take_back(None)  # what skills of the last prompt brought
         counted = Tally(self._checkpoints.watching(show), shared.cooldown)
         self._warn(show)
         worker.transcript.show = shared.waiting.show = shared.hooks.show = counted

@@ -7,7 +7,7 @@ request.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from attrs import define, evolve, field, frozen
@@ -65,6 +65,7 @@ class Knowledge:
             session_id=session_id,
             lends=options.lent_tools,
             runs=options.skill_shell,
+            hooked=options.lent_hooks,
         )
         instructing.open_folders()
         memory = memory_of(options, settings, cwd)
@@ -108,8 +109,11 @@ class Knowledge:
         """From now on texts can call what they ask for."""
         self.instructing.calling = calling
 
-    def speech(self, planning: Planning, families: Mapping[str, str]) -> Speech:
-        """Who says what a prompt means. `families` are the models that short names stand for."""
+    def speech(
+        self, planning: Planning, families: Mapping[str, str], spend: Callable[[str | None], None]
+    ) -> Speech:
+        """Who says what a prompt means. `families` are the models that short names stand for;
+        `spend` is told the effort that is meant for its answers."""
         calling = self.instructing.calling
         assert calling is not None
         return Speech(
@@ -118,6 +122,7 @@ class Knowledge:
             planning=planning,
             ids=calling.ids,
             families=families,
+            spend=spend,
         )
 
     def turn_back(self, messages: Iterable[Message]) -> None:

@@ -163,6 +163,7 @@ class Worker:
             mode=lambda: self.gate.mode.value,
             depth=self.who.depth,
             agent_id=self.who.agent_id,
+            lend_hooks=lambda hooks: shared.hooks.lend(hooks, self.who.agent_id),
         )
 
     def limits(self, models: tuple[str, ...]) -> Limits:

@@ -23,6 +23,7 @@ from interlock.agents.tools import NOT_FOR_CHILDREN, Withheld
 from interlock.context.keepsakes import Keepsakes
 from interlock.front import Front, edits_of, environment_for
 from interlock.home import AgentPaths, SessionPaths
+from interlock.hooks import parse
 from interlock.inbox import Mail
 from interlock.kept import OpenTodos
 from interlock.knowledge import Knowledge
@@ -73,6 +74,10 @@ class Nursery:
         ground = seat.ground or seat.parent.ground
         async with AsyncExitStack() as stack:
             todos, gate = TodoList(), _gate(errand, seat.parent)
+            if shared.options.lent_hooks:
+                own = errand.definition
+                shared.hooks.lend(parse(own.hooks, own.origin), errand.agent_id)
+            stack.callback(shared.hooks.take_back, errand.agent_id)
             knowledge = self._knowledge(errand, gate, seat)
             crew = Crew(tree=self.tree, spawns=errand.definition.spawns)
             await stack.enter_async_context(crew)
@@ -98,6 +103,7 @@ class Nursery:
                 user_context=front.notes,
                 context_name=front.notes_name,
                 context_management=edits_of(shared.settings, offer.specs()),
+                effort=errand.effort,
             )
             above = seat.parent.ledger
             transcript = _transcript(errand, paths, shared)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 import orjson
+from attrs import evolve
 
 from interlock.model.answer import Answer, foreseen
 from interlock.model.connection import Connection
@@ -90,6 +91,7 @@ class AnthropicModel:
         )
         self._thinking_budget = thinking_budget
         self._editing = b""
+        self._effort: str | None = None
         sent = dict(headers or {})
         if context_management is not None:
             self._editing = b',"context_management":%b' % encoded(dict(context_management))
@@ -112,12 +114,14 @@ class AnthropicModel:
         user_context: str | None = None,
         context_name: str = "the user context",
         context_management: Mapping[str, Any] | None = None,
+        effort: str | None = None,
     ) -> AnthropicModel:
         """Another one on the same connections, for an agent that is told and offered other things.
 
         It need not be closed.
         """
         other = copy.copy(self)
+        other._effort = effort or self._effort
         other._gate = Gate(
             system=system,
             tools=tools,
@@ -128,6 +132,10 @@ class AnthropicModel:
         if context_management is not None:
             other._editing = b',"context_management":%b' % encoded(dict(context_management))
         return other
+
+    def spend(self, effort: str | None) -> None:
+        """How much is spent on answers from the next request on; None: as the model has it."""
+        self._effort = effort
 
     async def ask(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
         """Make one request. The last event is `Replied` or `Failed`.
@@ -143,6 +151,9 @@ class AnthropicModel:
         )
         if "anthropic" not in sys.modules:
             await anyio.to_thread.run_sync(_load)
+        if self._effort is not None and (known is None or known.adaptive):  # others refuse it
+            config = b',"output_config":{"effort":%b}}' % encoded(self._effort)
+            outgoing = evolve(outgoing, body=outgoing.body[:-1] + config)
         answer = Answer(self, request, outgoing)
         try:
             while not answer.over:
