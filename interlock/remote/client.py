@@ -56,7 +56,8 @@ _TRIES = 5  # one after the other, without a line between; some seconds in all
 _FIRST_WAIT_S = 0.2
 _WINDING_DOWN_S = 10.0  # for the report of one that was ended
 _FILE = re.compile(
-    r"(?:subagents/agent-|runs/agents/)(?P<agent>[0-9a-f]{8,32})\.(?P<kind>[a-z.]+)"
+    r"(?:subagents/agent-|runs/agents/|tool-results/)(?P<agent>[0-9a-f]{8,32})"
+    r"(?:\.(?P<kind>[a-z.]+)|/[\w-][\w.-]*)"
 )
 
 
@@ -71,8 +72,6 @@ class Remote:
     settings: Settings
 
     async def run(self, errand: Errand, seat: Seat) -> Report:
-        if errand.inherited is not None:
-            raise ToolError("Not started: a fork runs where its parent does, without isolation.")
         async with self._client() as client:
             welcome = await self._begun(client, errand)
             call = _Call(self, client, welcome, errand, seat)
@@ -210,8 +209,10 @@ class _Call:
                 self.seat.parent.ledger.tell(payment)
             case Left():
                 self._keep(said)
-            case Over(report=report):
-                self.report = report
+            case Over(report=report, folder=there):
+                here = str(self.remote.tree.paths.folder)
+                text = report.text.replace(there, here) if there else report.text
+                self.report = evolve(report, text=text)
             case Refused(why=why):
                 self.report = self._lost(why)
         self.heard = line["n"]
