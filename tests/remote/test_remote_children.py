@@ -73,7 +73,7 @@ async def test_a_remote_child_is_seen_as_one_that_runs_here(room: Room, tmp_path
     assert shape(told.updates) == shape(local.updates)
     assert (box.work / "made.txt").exists()
     ((_, said, bad),) = results(of(server.requests, "go")[1])
-    assert not bad
+    assert not bad, said
     assert said.startswith("the report")
     assert f"the remote box ({box.url}), in {box.work}" in said
     assert left.trace.header.chain_id == told.trace.header.chain_id
