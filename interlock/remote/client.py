@@ -190,7 +190,7 @@ class _Call:
         async with self.client.stream("GET", url, params={"after": self.heard}) as response:
             if response.status_code != 200:
                 return f"it answered {response.status_code}"
-            async for line in response.aiter_lines():
+            async for line in _whole_lines(response.aiter_bytes()):
                 if line.strip():
                     self._hear(_parsed(line), tasks)
                 if self.report is not None:
@@ -283,7 +283,17 @@ class _Call:
         return evolve(report, notes=(*report.notes, line))
 
 
-def _parsed(line: str) -> Json:
+async def _whole_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Ended by a newline, and by nothing else: what httpx takes for the end of a line (U+2028,
+    U+0085) stands in texts. One that a cut left half is asked for again."""
+    rest = b""
+    async for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield line
+
+
+def _parsed(line: bytes) -> Json:
     try:
         said = orjson.loads(line)
     except orjson.JSONDecodeError as error:

@@ -390,3 +390,19 @@ async def test_a_result_too_long_to_show_is_fetched_and_named_as_it_lies_here(
     assert path.is_relative_to(here)
     assert path.read_text().startswith("1\n2\n3\n")
     assert path.read_text().endswith("39999\n40000\n")
+
+
+async def test_what_it_says_may_hold_what_else_ends_a_line(room: Room, tmp_path: Path) -> None:
+    odd = "one\u2028two\u0085three\u2029four"
+    scripts = {
+        "go": [reply(there("work")), reply("I see.")],
+        "work": [reply(odd)],
+    }
+    async with ScriptedServer(by_prompt(scripts)) as server:
+        with served(tmp_path, server.base_url) as box:
+            async with room.open(server, options=knowing(box.url)) as agent:
+                await tell(agent, "go")
+
+    ((_, said, bad),) = results(of(server.requests, "go")[1])
+    assert not bad, said
+    assert said.startswith(odd)
