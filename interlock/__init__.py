@@ -61,8 +61,11 @@ if TYPE_CHECKING:
     from phases.world.states import State
     from phases.world.updates import (
         AgentEnded,
+        AgentProgress,
         AgentStarted,
         AttemptDropped,
+        CommandEnded,
+        CommandStarted,
         Compaction,
         FromAgent,
         HookEnded,
@@ -87,6 +90,7 @@ __all__ = [
     "AgentDefinition",
     "AgentEnded",
     "AgentOptions",
+    "AgentProgress",
     "AgentStarted",
     "Allow",
     "AnyMessage",
@@ -98,6 +102,8 @@ __all__ = [
     "Block",
     "ChangeInput",
     "Client",
+    "CommandEnded",
+    "CommandStarted",
     "Compaction",
     "ConfigurationError",
     "Denial",
@@ -210,8 +216,8 @@ _HOMES = {
     "phases.world.messages": "Media Message Text Thinking ToolResult ToolUse",
     "phases.world.states": "State",
     "phases.world.updates": (
-        "AgentEnded AgentStarted AttemptDropped Compaction FromAgent HookEnded "
-        "HookStarted ModelSwitched Notice QueueChanged RequestStarted Retrying "
+        "AgentEnded AgentProgress AgentStarted AttemptDropped CommandEnded CommandStarted "
+        "Compaction FromAgent HookEnded HookStarted ModelSwitched Notice QueueChanged RequestStarted Retrying "
         "StreamEvent TextArrived ThinkingArrived TodosChanged ToolProgress ToolRunning "
         "ToolStarted"
     ),

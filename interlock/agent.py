@@ -191,6 +191,7 @@ class Agent:
         worker.interrupt.reset()
         worker.ledger.new_prompt()
         self._gate.begin_run()
+        shared.hooks.take_back(None)  # what skills of the last prompt brought
         counted = Tally(self._checkpoints.watching(show), shared.cooldown)
         self._warn(show)
         worker.transcript.show = shared.waiting.show = shared.hooks.show = counted
@@ -220,7 +221,7 @@ class Agent:
         """
         self._crew.tree.show = show
         left = await self._crew.end()
-        self._crew.tree.show = _nobody
+        self._crew.tree.show = self.waiting.show = _nobody
         for line in left:
             show(Notice("warning", line))
         return self._summing.again(summary) if left else summary

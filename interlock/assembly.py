@@ -227,7 +227,7 @@ async def open_agent(
             gate=gate,
             admission=guards.admission,
             servers=servers,
-            speech=knowledge.speech(plan, settings.families),
+            speech=knowledge.speech(plan, settings.families, adapter.spend),
             keeping=keeping,
             checkpoints=checkpoints,
             crew=crew,

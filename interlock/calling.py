@@ -11,6 +11,7 @@ from pathlib import Path
 import anyio
 from attrs import frozen
 
+from interlock.hooks import Hook
 from interlock.tools import Tool, ToolExecutor, ToolSession
 from interlock.tools.seams import Permissions, ToolHooks
 from phases.world.limits import Limits
@@ -36,6 +37,8 @@ class Calling:
     mode: Callable[[], str]  # the permission mode, for hooks
     depth: int = 0  # of the agent that calls
     agent_id: str | None = None  # None: the main one
+    # Told of hooks that run for this agent until its prompt is over.
+    lend_hooks: Callable[[tuple[Hook, ...]], None]
 
     async def results(
         self, calls: Sequence[tuple[str, Mapping[str, Json]]], cwd: Path

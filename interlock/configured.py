@@ -99,6 +99,7 @@ def configured(
                 **options.environment,
             },
             hooks=(*hooks, *options.hooks),
+            lent_hooks=found.lent_hooks,
             agents=(*agents.types.values(), *options.agents),
             remotes={
                 **{name: one.value for name, one in found.remotes.items()},

@@ -12,8 +12,6 @@ from pathlib import Path
 
 from attrs import frozen
 
-from interlock import memory
-from interlock.context.inject import PROJECT, user_context
 from interlock.context.microcompact import context_edits
 from interlock.knowledge import Knowledge
 from interlock.model import AnthropicModel
@@ -54,11 +52,6 @@ async def front_of(options: Options, cwd: Path, offer: Offer, knowledge: Knowled
         notes_name=knowledge.in_front_of,
         environment=environment,
     )
-
-
-def notes_for(cwd: Path, settings: Settings) -> str | None:
-    """The notes of another folder than the session's."""
-    return user_context({PROJECT: memory.told(memory.found(cwd, settings.home))})
 
 
 async def environment_for(cwd: Path) -> str:

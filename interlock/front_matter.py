@@ -26,6 +26,11 @@ class Fronted:
     fields: Mapping[str, Json] = field(factory=dict)
     body: str
     problem: str | None = None
+    lines: Mapping[str, int] = field(factory=dict)  # of the keys, from 1
+
+    def line_of(self, key: str) -> int | None:
+        """The line of the file that a key stands on."""
+        return self.lines.get(key)
 
     def text(self, key: str) -> str | None:
         """A field as one line of text; None where it is missing or empty."""
@@ -62,6 +67,7 @@ def fronted(text: str) -> Fronted:
         problem = "its front matter has no closing ---" if unclosed else None
         return Fronted(body=text, problem=problem)
     head, body = block["head"], text[block.end() :]
+    lines = _lines_of(head)
     import yaml  # here: it costs 15 ms, and most sessions meet no such file
 
     try:
@@ -70,12 +76,19 @@ def fronted(text: str) -> Fronted:
         where = getattr(error, "problem_mark", None)
         line = f" in line {where.line + 2}" if where is not None else ""
         read = dict(_line_by_line(head))
-        return Fronted(fields=read, body=body, problem=f"its front matter is no YAML{line}")
+        problem = f"its front matter is no YAML{line}"
+        return Fronted(fields=read, body=body, problem=problem, lines=lines)
     if fields is None:
         return Fronted(body=body)
     if not isinstance(fields, dict):
         return Fronted(body=body, problem="its front matter holds no keys; write key: value")
-    return Fronted(fields={str(key): value for key, value in fields.items()}, body=body)
+    named = {str(key): value for key, value in fields.items()}
+    return Fronted(fields=named, body=body, lines=lines)
+
+
+def _lines_of(head: str) -> dict[str, int]:
+    found = ((_LINE.match(line), number) for number, line in enumerate(head.splitlines(), 2))
+    return {line["key"]: number for line, number in found if line is not None}
 
 
 def _line_by_line(head: str) -> Iterator[tuple[str, Json]]:

@@ -14,7 +14,8 @@ from typing import Protocol
 from attrs import define, evolve, field, frozen
 
 from interlock.calling import Calling, denial_of
-from interlock.errors import UsageError
+from interlock.errors import SettingsError, UsageError
+from interlock.hooks import parse
 from interlock.permissions import BadRule, ChildGate, Gate, Rules
 from interlock.skills import (
     Given,
@@ -36,6 +37,7 @@ _BY_TOOL = (
     "The skill {name} runs as an agent of its own: call the Skill tool with skill {name!r} and"
     " args {args!r}, and tell the user what came of it."
 )
+_OTHER_SHELL = "[not run: it is written for another shell than bash]"
 _NO_SHELL = "[not run: settings do not let skills and commands run anything]"
 
 
@@ -51,6 +53,7 @@ class SlashCommand:
     argument_hint: str = ""
     origin: str = ""  # user, project, the name of a server
     model: str | None = None  # for this prompt
+    effort: str | None = None  # so is this
     expand: Callable[[str, Path], Awaitable[tuple[Text | Media, ...]]]
 
 
@@ -71,6 +74,7 @@ class Instructing:
     calling: Calling | None = None
     lends: bool = True  # their `allowed-tools` count
     runs: bool = True  # so do the commands in them
+    hooked: bool = True  # and their hooks
     sources: list[CommandSource] = field(factory=list)
     used: dict[str, str] = field(factory=dict)  # what the model has fetched, the newest last
     called: set[str] = field(factory=set)  # by a person, who wants the model to run them
@@ -86,7 +90,9 @@ class Instructing:
         """How a skill is run that runs as an agent of its own; None for any other. Raises
         ToolError."""
         skill = self._for_the_model(name)
-        return Apart(skill.name, skill.agent, skill.model) if skill.forks else None
+        if not skill.forks:
+            return None
+        return Apart(skill.name, skill.agent, skill.model, skill.effort)
 
     async def use(self, name: str, arguments: str, cwd: Path) -> str:
         """The instructions of a skill, for the Skill tool. Raises ToolError."""
@@ -170,6 +176,7 @@ class Instructing:
             argument_hint=skill.argument_hint,
             origin=skill.origin,
             model=None if skill.forks else skill.model,
+            effort=None if skill.forks else skill.effort,
             expand=expand,
         )
 
@@ -182,6 +189,7 @@ class Instructing:
         except Unreadable as error:
             raise UsageError(f"{skill.kind} {skill.name}: {skill.path}: {error}") from error
         self._lend(skill)
+        self._lend_hooks(skill)
         given = Given(
             text=arguments.strip(), names=skill.argument_names, variables=self._variables(skill)
         )
@@ -198,24 +206,18 @@ class Instructing:
 
     async def _filled(self, skill: Skill, template: str, given: Given, cwd: Path) -> str:
         found = [evolve(one, text=filled(one.text, given)) for one in pieces(template)]
-        calls = [call for one in found if (call := self._call_for(one, cwd)) is not None]
-        results = iter(await self._run(calls, cwd))
+        runs = self.runs and skill.runs
+        asked = [_call_for(one, cwd, runs=runs) for one in found]
+        results = iter(await self._run([call for call in asked if call is not None], cwd))
         told = []
-        for one in found:
-            if self._call_for(one, cwd) is not None:
+        for one, call in zip(found, asked, strict=True):
+            if call is not None:
                 told.append(_inserted(skill, one, next(results)))
             elif one.sort is Sort.COMMAND:
-                told.append(_NO_SHELL)
+                told.append(_NO_SHELL if skill.runs else _OTHER_SHELL)
             else:
                 told.append(filled(one.source, given))
         return "".join(told)
-
-    def _call_for(self, piece: Piece, cwd: Path) -> tuple[str, Mapping[str, Json]] | None:
-        if piece.sort is Sort.COMMAND:
-            return ("Bash", {"command": piece.text}) if self.runs else None
-        if piece.sort is Sort.FILE and _is_file(piece.text, cwd):
-            return "Read", {"file_path": piece.text}
-        return None
 
     async def _run(
         self, calls: Sequence[tuple[str, Mapping[str, Json]]], cwd: Path
@@ -235,6 +237,15 @@ class Instructing:
         except BadRule as error:
             raise UsageError(f"allowed-tools: {error}") from error
         self.borrower.lend(rules.allow)
+
+    def _lend_hooks(self, skill: Skill) -> None:
+        """Its hooks run for this agent until the prompt is over."""
+        if not skill.hooks or not self.hooked or self.calling is None:
+            return
+        try:
+            self.calling.lend_hooks(parse(skill.hooks, f"{skill.kind} {skill.name}, {skill.path}"))
+        except SettingsError as error:
+            raise UsageError(str(error)) from error
 
     @property
     def _is_offered(self) -> bool:
@@ -265,6 +276,14 @@ def _inserted(skill: Skill, piece: Piece, result: ToolResult) -> str:
     if denied is not None:
         return f"{piece.source} [not read: {denied}]"
     return f"{piece.source}\n\n{result.text}\n"
+
+
+def _call_for(piece: Piece, cwd: Path, *, runs: bool) -> tuple[str, Mapping[str, Json]] | None:
+    if piece.sort is Sort.COMMAND:
+        return ("Bash", {"command": piece.text}) if runs else None
+    if piece.sort is Sort.FILE and _is_file(piece.text, cwd):
+        return "Read", {"file_path": piece.text}
+    return None
 
 
 def _is_file(name: str, cwd: Path) -> bool:

@@ -7,7 +7,7 @@ request.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from attrs import define, evolve, field, frozen
@@ -34,6 +34,8 @@ from interlock.touching import touched
 from phases.world.loop import Loop
 from phases.world.messages import Json, Kind, Message, encoded
 from phases.world.size import BYTES_PER_TOKEN
+
+Copy = tuple[Path, Path]  # of a tree, and that tree
 
 _FETCHES = "Skill"  # the tool
 _WRITERS = frozenset({"Write", "Edit", "MultiEdit"})
@@ -63,6 +65,7 @@ class Knowledge:
             session_id=session_id,
             lends=options.lent_tools,
             runs=options.skill_shell,
+            hooked=options.lent_hooks,
         )
         instructing.open_folders()
         memory = memory_of(options, settings, cwd)
@@ -94,12 +97,23 @@ class Knowledge:
         one.recall(inherited or ())
         return one
 
+    def elsewhere(self, root: Path, copy: Copy, options: Options, settings: Settings) -> Knowledge:
+        """The same for an agent that works in a copy of the tree: with the notes and skills that
+        lie there. Skills of the tree itself, which may be in no commit, are known as well."""
+        there, here = notes_of(options, settings, root, copy), self.instructing.book
+        folders = (*here.folders, *there.places.folders)
+        book = SkillBook.of(here.home, folders, here.budget)
+        return evolve(self, notes=there, instructing=evolve(self.instructing, book=book))
+
     def takes_calls(self, calling: Calling) -> None:
         """From now on texts can call what they ask for."""
         self.instructing.calling = calling
 
-    def speech(self, planning: Planning, families: Mapping[str, str]) -> Speech:
-        """Who says what a prompt means. `families` are the models that short names stand for."""
+    def speech(
+        self, planning: Planning, families: Mapping[str, str], spend: Callable[[str | None], None]
+    ) -> Speech:
+        """Who says what a prompt means. `families` are the models that short names stand for;
+        `spend` is told the effort that is meant for its answers."""
         calling = self.instructing.calling
         assert calling is not None
         return Speech(
@@ -108,6 +122,7 @@ class Knowledge:
             planning=planning,
             ids=calling.ids,
             families=families,
+            spend=spend,
         )
 
     def turn_back(self, messages: Iterable[Message]) -> None:
@@ -175,9 +190,11 @@ class Knowledge:
         return (ToldNotes(self.notes), UsedSkills(self.instructing))
 
 
-def notes_of(options: Options, settings: Settings, cwd: Path) -> LazyNotes:
-    """The note files for a session in `cwd`, those of its start read."""
-    excluded = Excluded(options.notes_excluded)
+def notes_of(
+    options: Options, settings: Settings, cwd: Path, copy: Copy | None = None
+) -> LazyNotes:
+    """The note files for an agent in `cwd`, those of its start read."""
+    excluded = Excluded(options.notes_excluded, copy)
     return LazyNotes.of(Places(cwd=cwd, home=settings.home, excluded=excluded))
 
 

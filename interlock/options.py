@@ -113,6 +113,7 @@ class Options:
     record: bool | None = None  # each run, so that it can be run again to the byte
     hooks: tuple[Hook, ...] = ()  # of settings files (interlock.hooks.parse)
     skills: tuple[str, ...] | None = None  # the only ones there are; None: all that are found
+    lent_hooks: bool = True  # hooks that agent types and skills bring run
     agents: tuple[AgentDefinition, ...] = ()  # types beside the built-in ones; the last counts
     remotes: Mapping[str, RemotePlace] = field(factory=dict)  # by the names that calls give
     sandbox_mode: Mode | None = None  # None: as `sandbox` says

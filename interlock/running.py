@@ -80,11 +80,12 @@ class Identity:
 @frozen(kw_only=True)
 class Ground:
     """A folder of its own that an agent works in, and whoever it starts, in place of the
-    session's: with the notes that lie there, and a sandbox for it."""
+    session's: a copy of the tree `top`, whose notes and skills it reads, and a sandbox for it."""
 
     root: Path
+    tree: Path
+    top: Path
     told: str  # what the agent has to know of it
-    notes: str | None
     sandbox: Sandbox | None
 
 
@@ -164,6 +165,7 @@ class Worker:
             mode=lambda: self.gate.mode.value,
             depth=self.who.depth,
             agent_id=self.who.agent_id,
+            lend_hooks=lambda hooks: shared.hooks.lend(hooks, self.who.agent_id),
         )
 
     def limits(self, models: tuple[str, ...]) -> Limits:

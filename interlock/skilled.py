@@ -10,7 +10,8 @@ from attrs import frozen
 from interlock.context.keepsakes import Keepsake
 from interlock.inbox import Found
 from interlock.instructing import Instructing
-from interlock.skills import SkillBook
+from interlock.memory.rules import covers
+from interlock.skills import Skill, SkillBook
 from interlock.tools import Tool
 from interlock.touching import touched
 from phases.world.loop import Loop
@@ -29,9 +30,22 @@ class SkillNews:
     top: Path  # of the project
 
     async def news(self, loop: Loop) -> Sequence[str]:
-        further = _with_skills(touched(loop, self.tools), self.top)
-        text = self.instructing.news(further)
+        paths = touched(loop, self.tools)
+        book = self.instructing.book
+        text = self.instructing.news(_with_skills(paths, self.top))
+        book.awake |= {skill.name for skill in book.asleep if _is_for(skill, paths, book.folders)}
+        text = "\n".join(filter(None, (text, book.news())))
         return (text,) if text else ()
+
+
+def _is_for(skill: Skill, paths: Sequence[Path], folders: Sequence[Path]) -> bool:
+    """Whether it is for one of these files; patterns count from any folder that skills come from,
+    the top of the project among them."""
+    return any(
+        covers(skill.paths, real, folder.resolve())
+        for real in map(Path.resolve, paths)
+        for folder in folders
+    )
 
 
 def _with_skills(paths: Sequence[Path], top: Path) -> tuple[Path, ...]:

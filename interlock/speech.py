@@ -7,7 +7,7 @@ person has typed is read so: piped data gives no orders.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -36,6 +36,7 @@ class Spoken:
     typed: str | None
     notes: tuple[Message, ...] = ()
     model: str | None = None  # for this prompt alone; None: the session's
+    effort: str | None = None  # so is this
 
 
 @define(kw_only=True)
@@ -47,6 +48,7 @@ class Speech:
     planning: Planning
     ids: Ids
     families: Mapping[str, str] = field(factory=dict)  # the models of short names
+    spend: Callable[[str | None], None]  # with which effort the prompt is answered; None: as usual
 
     async def heard(
         self, prompt: str | Queued, typed: str | None, cwd: Path, model: str = ""
@@ -57,10 +59,12 @@ class Speech:
         said = text if typed is None else typed
         news = self._news()
         found = _COMMAND.match(said)
+        self.spend(None)
         if found is not None:
             # What was piped to it belongs to its arguments.
             arguments = (_COMMAND.match(text) or found)["arguments"] or ""
             spoken = await self._command(found["name"], arguments, prompt, said, cwd)
+            self.spend(spoken.effort)
             asked = spoken.model and model_of(None, spoken.model, model, self.families, None)
             return evolve(spoken, notes=news, model=asked)
         notes = await self._mentioned(said, cwd)
@@ -76,7 +80,7 @@ class Speech:
         line = Text(f"/{command.name} {arguments}".strip() + "\n\n")
         content = (line, *expansion)
         told = content if isinstance(prompt, str) else evolve(prompt, content=content)
-        return Spoken(prompt=told, typed=typed, model=command.model)
+        return Spoken(prompt=told, typed=typed, model=command.model, effort=command.effort)
 
     def _unknown(self, name: str) -> str:
         commands = self.instructing.commands()

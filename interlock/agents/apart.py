@@ -18,7 +18,6 @@ from attrs import evolve, field, frozen
 from interlock import confined, worktrees
 from interlock.agents.crew import Tree
 from interlock.agents.errand import Errand, Report, Seat
-from interlock.front import notes_for
 from interlock.permissions import Gate, Place
 from interlock.running import Ground
 from interlock.sandbox import Mode, opened
@@ -96,7 +95,7 @@ class Apart:
             policy = confined.within(policy, tree)
         async with opened(mode, policy, taken=paths.tool_results) as box:
             told = _TOLD.format(root=root, branch=tree.branch, base=tree.base[:12], top=tree.top)
-            ground = Ground(root=root, told=told, notes=notes_for(root, settings), sandbox=box)
+            ground = Ground(root=root, tree=tree.path, top=tree.top, told=told, sandbox=box)
             parent = evolve(seat.parent, gate=seat.parent.gate.elsewhere(place))
             yield evolve(seat, parent=parent, ground=ground)
 

@@ -45,7 +45,7 @@ BUILT_IN = (
             " Glob and Grep, several at once, then read the files that matter, and follow what"
             f" they lead to. {_READ_ONLY} {_REPORT}"
         ),
-        tools=("Read", "Glob", "Grep", "Bash", "BashOutput", "KillShell", "WebFetch"),
+        tools=("Read", "Glob", "Grep", "Bash", "TaskOutput", "TaskStop", "WebFetch"),
         permission_mode=PermissionMode.PLAN,
         origin=_ORIGIN,
     ),

@@ -35,7 +35,7 @@ class SkillErrands:
         }
         errand = errand_of(asked, context, self.crew, secrets.token_hex(8))
         await self._insist_on_permission(errand.agent_type, context)
-        errand = evolve(errand, skill=Use(apart.name, arguments))
+        errand = evolve(errand, skill=Use(apart.name, arguments, apart.effort))
         return output(errand, await self.crew.run(errand))
 
     async def _insist_on_permission(self, agent_type: str, context: ToolContext) -> None:

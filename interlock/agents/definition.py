@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, cast
 
-from attrs import frozen
+from attrs import field, frozen
 
+from interlock.errors import SettingsError
+from interlock.hooks.registering import parse
 from interlock.options import PermissionMode
 
 INHERIT = "inherit"  # the parent's model
@@ -21,7 +23,14 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.:-]{0,63}")
 _SPAWNER = re.compile(r"(?:Agent|Task)(?:\((?P<types>[^()]*)\))?")
 _TOOL = re.compile(r"[^\s(),]+(?:\([^()]*\))?")
 # Known to other programs and without effect here; told once, so that nobody relies on them.
-WITHOUT_EFFECT = ("mcpServers", "hooks", "effort", "initialPrompt")
+WITHOUT_EFFECT = ("mcpServers", "initialPrompt", "color")
+KNOWN = frozenset(
+    """
+    name description prompt tools disallowedTools model permissionMode maxTurns background
+    isolation skills memory effort hooks
+    """.split()  # noqa: SIM905 (read as a text)
+) | frozenset(WITHOUT_EFFECT)
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
 
 class MemoryScope(StrEnum):
@@ -35,8 +44,8 @@ class MemoryScope(StrEnum):
 class BadDefinition(ValueError):
     """Why a definition cannot be used. `field` is where, if one field is to blame."""
 
-    def __init__(self, problem: str, field: str | None = None) -> None:
-        self.field = field
+    def __init__(self, problem: str, key: str | None = None) -> None:
+        self.field = key
         super().__init__(problem)
 
 
@@ -57,8 +66,11 @@ class AgentDefinition:
     isolation: str | None = None  # where it runs, if not in its parent's folder
     skills: tuple[str, ...] = ()  # whose text it is told at its start
     memory: MemoryScope | None = None  # what it keeps from session to session; None: nothing
+    effort: str | None = None  # one of EFFORTS; None: as its parent
+    hooks: Mapping[str, Any] = field(factory=dict)  # as settings files have them; of it alone
     origin: str = "code"  # "project, .claude/agents/reviewer.md"
     unheard: tuple[str, ...] = ()  # fields that have no effect here
+    unknown: tuple[str, ...] = ()  # fields that nobody knows
 
 
 def definition_of(
@@ -94,8 +106,11 @@ def definition_of(
         isolation=_text(fields, "isolation"),
         skills=_words(fields, "skills") or (),
         memory=_memory(fields),
+        effort=_effort(fields),
+        hooks=_hooks(fields, origin),
         origin=origin,
-        unheard=tuple(name for name in WITHOUT_EFFECT if fields.get(name)),
+        unheard=tuple(name for name in fields if name in WITHOUT_EFFECT and fields[name]),
+        unknown=tuple(name for name in fields if name not in KNOWN),
     )
 
 
@@ -170,6 +185,25 @@ def _memory(fields: Mapping[str, Any]) -> MemoryScope | None:
         problem = f"memory {named!r} is unknown; there are {', '.join(MemoryScope)}"
         raise BadDefinition(problem, "memory")
     return MemoryScope(named)
+
+
+def _effort(fields: Mapping[str, Any]) -> str | None:
+    named = _text(fields, "effort")
+    if named is not None and named not in EFFORTS:
+        raise BadDefinition(
+            f"effort {named!r} is unknown; there are {', '.join(EFFORTS)}", "effort"
+        )
+    return named
+
+
+def _hooks(fields: Mapping[str, Any], origin: str) -> Mapping[str, Any]:
+    """Refused as in settings: what cannot be understood would be a guard that never runs."""
+    given = fields.get("hooks") or {}
+    try:
+        parse(given, origin)
+    except SettingsError as error:
+        raise BadDefinition(str(error), "hooks") from error
+    return cast("Mapping[str, Any]", given)
 
 
 def _turns(fields: Mapping[str, Any]) -> int | None:

@@ -26,6 +26,7 @@ class Use:
 
     name: str
     arguments: str
+    effort: str | None = None
 
 
 @frozen(kw_only=True)
@@ -48,6 +49,12 @@ class Errand:
     skill: Use | None = None  # its text, filled in, stands in the place of the prompt
     isolation: str | None = None
     background: bool = False
+
+    @property
+    def effort(self) -> str | None:
+        """What the skill that it runs says goes before what its type says."""
+        asked = None if self.skill is None else self.skill.effort
+        return asked or self.definition.effort
 
     @property
     def agent_type(self) -> str:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import orjson
 from attrs import define, field
 
-from interlock.agents.definition import AgentDefinition, BadDefinition, definition_of
+from interlock.agents.definition import KNOWN, AgentDefinition, BadDefinition, definition_of
 from interlock.errors import UsageError
 from interlock.front_matter import fronted
 
@@ -26,10 +27,11 @@ _PROJECT_FOLDERS = (".claude", ".interlock")  # the later goes over the earlier
 
 @define
 class Found:
-    """Definitions by name, and a line for each file that gave none or is partly unheard."""
+    """Definitions by name, and what is odd in files, a line each."""
 
     types: dict[str, AgentDefinition] = field(factory=dict)
-    warnings: list[str] = field(factory=list)
+    warnings: list[str] = field(factory=list)  # what may do something else than was meant
+    notes: list[str] = field(factory=list)  # keys that do nothing here: told on request
 
 
 def found(cwd: Path, home: Path, *, user: bool = True, project: bool = True) -> Found:
@@ -125,10 +127,15 @@ def _read(path: Path, origin: str, result: Found) -> AgentDefinition | None:
     except BadDefinition as error:
         result.warnings.append(f"{path}:{_line(text, error.field)}: {error}; it is left out")
         return None
-    if made.unheard:
-        line = _line(text, made.unheard[0])
-        named = ", ".join(made.unheard)
-        result.warnings.append(f"{path}:{line}: {named} of an agent have no effect here")
+    for key in made.unheard:
+        result.notes.append(f"{path}:{_line(text, key)}: {key} has no effect here")
+    for key in made.unknown:
+        near = get_close_matches(key, KNOWN, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        said = result.warnings if near else result.notes
+        said.append(
+            f"{path}:{_line(text, key)}: {key} is no key of an agent, it has no effect{hint}"
+        )
     return made
 
 

@@ -23,6 +23,7 @@ from interlock.agents.tools import NOT_FOR_CHILDREN, Withheld
 from interlock.context.keepsakes import Keepsakes
 from interlock.front import Front, edits_of, environment_for
 from interlock.home import AgentPaths, SessionPaths
+from interlock.hooks import parse
 from interlock.inbox import Mail
 from interlock.kept import OpenTodos
 from interlock.knowledge import Knowledge
@@ -34,7 +35,7 @@ from interlock.offer import offer_of
 from interlock.permissions import BadRule, ChildGate, Rules
 from interlock.prompt import system_blocks
 from interlock.recording import Recordings
-from interlock.running import Ground, Identity, Shared, Worker
+from interlock.running import Identity, Shared, Worker
 from interlock.sessions import Transcript
 from interlock.settled import Settled
 from interlock.tools import FileReads, TodoList, Tool, ToolError, ToolSession
@@ -73,7 +74,11 @@ class Nursery:
         ground = seat.ground or seat.parent.ground
         async with AsyncExitStack() as stack:
             todos, gate = TodoList(), _gate(errand, seat.parent)
-            knowledge = self._knowledge(errand, gate, seat.parent)
+            if shared.options.lent_hooks:
+                own = errand.definition
+                shared.hooks.lend(parse(own.hooks, own.origin), errand.agent_id)
+            stack.callback(shared.hooks.take_back, errand.agent_id)
+            knowledge = self._knowledge(errand, gate, seat)
             crew = Crew(tree=self.tree, spawns=errand.definition.spawns)
             await stack.enter_async_context(crew)
             made = evolve(
@@ -88,7 +93,7 @@ class Nursery:
             ).all(self.own_tools)
             stack.push_async_callback(_closed, made, self.own_tools)
             tools = _as_parent(made, seat.parent) if fork else _granted(made, errand, seat.parent)
-            front = await self._front(errand, tools, seat.parent, knowledge, ground)
+            front = await self._front(errand, tools, seat.parent, knowledge)
             offer = (
                 seat.parent.offer.forked(tools) if fork else offer_of(shared.settings, tools, ())
             )
@@ -98,6 +103,7 @@ class Nursery:
                 user_context=front.notes,
                 context_name=front.notes_name,
                 context_management=edits_of(shared.settings, offer.specs()),
+                effort=errand.effort,
             )
             above = seat.parent.ledger
             transcript = _transcript(errand, paths, shared)
@@ -139,14 +145,21 @@ class Nursery:
             stack.push_async_callback(worker.transcript.aclose)
             yield Child(worker=worker, crew=crew)
 
-    def _knowledge(self, errand: Errand, gate: ChildGate, parent: Worker) -> Knowledge:
-        """Notes and skills of its parent, and the memory of its type, with the rights to it."""
-        shared, memory = parent.shared, None
+    def _knowledge(self, errand: Errand, gate: ChildGate, seat: Seat) -> Knowledge:
+        """Notes and skills of its parent, or of its own ground, and the memory of its type, with
+        the rights to it. A fork knows what its parent knows, wherever it works."""
+        parent, memory = seat.parent, None
+        shared = parent.shared
         if shared.options.auto_memory:
             memory = memory_of(errand.definition, shared.settings.home, self.root)
         if memory is not None:
             gate.lend(rights_to(memory))
-        return parent.knowledge.child(gate, errand.inherited, memory)
+        known = parent.knowledge.child(gate, errand.inherited, memory)
+        if seat.ground is None or errand.inherited is not None:
+            return known
+        ground = seat.ground
+        copy = (ground.tree, ground.top)
+        return known.elsewhere(ground.root, copy, shared.options, shared.settings)
 
     async def _front(
         self,
@@ -154,7 +167,6 @@ class Nursery:
         tools: Mapping[str, Tool],
         parent: Worker,
         knowledge: Knowledge,
-        ground: Ground | None,
     ) -> Front:
         """System prompt and tools: a fork has those of its parent, to the byte."""
         if errand.inherited is not None:
@@ -171,7 +183,8 @@ class Nursery:
             self.front,
             system=system_blocks(options, environment, memory=knowledge.in_system(tools)),
             environment=environment,
-            notes=knowledge.in_front(tools) if ground is None else ground.notes,
+            notes=knowledge.in_front(tools),
+            notes_name=knowledge.in_front_of,
         )
 
 

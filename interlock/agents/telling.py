@@ -50,8 +50,7 @@ def why(report: Report) -> str:
 
 def facts(errand: Errand, report: Report) -> str:
     """What it was and took, on one line."""
-    tokens = report.usage.input_tokens + report.usage.output_tokens
-    tokens += report.usage.cache_read_input_tokens + report.usage.cache_creation_input_tokens
+    tokens = report.usage.total_tokens
     took = f"{_count(report.turns, 'turn')}, {_count(report.calls, 'call')}, {tokens:,} tokens"
     cost = "" if not report.cost else f", ${report.cost:.4f}"
     return f"agent {errand.agent_id}, {errand.agent_type}: {took}{cost}"

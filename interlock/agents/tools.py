@@ -1,6 +1,6 @@
 """The tools for children: Agent starts one, TaskOutput looks at it, TaskStop ends it.
 
-The last two know commands in the background too, by the ids that Bash gives.
+The last two are those for commands in the background, which know agents as well then.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from interlock.agents.asked import definition_of, errand_of
-from interlock.agents.crew import Crew
+from interlock.agents.crew import BackgroundAgent, Crew
 from interlock.agents.telling import output
 from interlock.tools import Arguments, Output, Tool, ToolContext, ToolError, Touches
+from interlock.tools.task_output import NOTHING, TaskOutput, wait_of
+from interlock.tools.task_stop import TaskStop
 from phases.world.messages import Json
 
 # They change the session as a whole, or speak to the person: the main agent's affair.
 NOT_FOR_CHILDREN = frozenset({"AskUserQuestion", "EnterPlanMode", "ExitPlanMode"})
-_MOST_WAIT_MS = 600_000
 _ABOUT = """\
 Hands a piece of work to an agent of its own, with a window of its own: only its last message \
 comes back to you, as the result of this call.
@@ -94,48 +95,31 @@ def _schema(isolations: list[str]) -> Mapping[str, Json]:
     }
 
 
-class TaskOutput(Tool):
-    name = "TaskOutput"
-    also = ("AgentOutputTool",)
-    time_limit = _MOST_WAIT_MS / 1000 + 10
-    description = (
-        "Shows how an agent or a command in the background stands, and what came of it once it"
-        " is over. Without `task_id` it lists all of them.\n"
-        "- It waits for the end, `timeout` milliseconds at most, unless `block` is false.\n"
-        "- The result of an agent is told once: by this tool, or by the notice at its end."
-    )
-    input_schema = {  # noqa: RUF012 (never changed)
-        "type": "object",
-        "properties": {
-            "task_id": {"type": "string", "description": "The id that Agent or Bash gave."},
-            "block": {"type": "boolean", "description": "Wait for its end; default: true."},
-            "timeout": {
-                "type": "integer",
-                "minimum": 0,
-                "maximum": _MOST_WAIT_MS,
-                "description": "Milliseconds; default 30000.",
-            },
-        },
-        "additionalProperties": False,
-    }
+class OutputOfAll(TaskOutput):
+    """TaskOutput, for agents beside commands."""
 
-    def __init__(self, crew: Crew, commands: Tool) -> None:
+    def __init__(self, crew: Crew, commands: TaskOutput) -> None:
         self._crew, self._commands = crew, commands
-
-    def effects(self, arguments: Arguments) -> bool:
-        return False
 
     async def run(self, arguments: Arguments, context: ToolContext) -> Output:
         wanted = arguments.get("task_id")
-        one = self._crew.find(wanted) if wanted else None
-        if one is None:
-            given = {"bash_id": wanted} if wanted else {}
-            if wanted and not wanted.startswith("bash_"):
-                raise _unknown(self._crew, wanted)
-            said = await self._commands.run(given, context)
-            return said if wanted else _listed(self._crew, said)
+        if not wanted:
+            return Output("\n".join(self.listed()) or NOTHING)
+        one = self._crew.find(wanted)
+        if one is not None:
+            return await self._of_agent(one, arguments)
+        _insist_on_a_command(self._crew, wanted)
+        return await self._commands.run(arguments, context)
+
+    def listed(self) -> list[str]:
+        agents = [f"{one.id} {one.status()}: {one.errand.description}" for one in self._crew]
+        return [*agents, *self._commands.listed()]
+
+    async def _of_agent(self, one: BackgroundAgent, arguments: Arguments) -> Output:
+        if "filter" in arguments:
+            raise ToolError("`filter` is for what a command prints: ask for this agent without.")
         if arguments.get("block", True):
-            await self._crew.wait(one, arguments.get("timeout", 30_000) / 1000)
+            await self._crew.wait(one, wait_of(arguments))
         if one.report is None:
             last = f" It said last:\n{one.heard.text}" if one.heard.text else ""
             doing = f", now {one.heard.doing}" if one.heard.doing else ""
@@ -149,33 +133,18 @@ class TaskOutput(Tool):
         return output(one.errand, one.report)
 
 
-class TaskStop(Tool):
-    name = "TaskStop"
-    description = "Ends an agent or a command in the background, with everything it has started."
-    input_schema = {  # noqa: RUF012 (never changed)
-        "type": "object",
-        "properties": {
-            "task_id": {"type": "string", "description": "The id that Agent or Bash gave."},
-            "shell_id": {"type": "string", "description": "Old name of task_id."},
-        },
-        "additionalProperties": False,
-    }
+class StopOfAll(TaskStop):
+    """TaskStop, for agents beside commands."""
 
-    def __init__(self, crew: Crew, commands: Tool) -> None:
+    def __init__(self, crew: Crew, commands: TaskStop) -> None:
         self._crew, self._commands = crew, commands
 
-    def effects(self, arguments: Arguments) -> bool:
-        return False  # it ends only what this agent was permitted to start
-
     async def run(self, arguments: Arguments, context: ToolContext) -> Output:
-        wanted = arguments.get("task_id") or arguments.get("shell_id")
-        if not wanted:
-            raise ToolError("task_id is missing: which one is to be ended?")
+        wanted = arguments["task_id"]
         one = self._crew.find(wanted)
         if one is None:
-            if not wanted.startswith("bash_"):
-                raise _unknown(self._crew, wanted)
-            return await self._commands.run({"shell_id": wanted}, context)
+            _insist_on_a_command(self._crew, wanted)
+            return await self._commands.run(arguments, context)
         if one.is_over:
             return Output(f"{one.id} {one.status()}: there is nothing to end.")
         one.ask_to_stop()
@@ -185,25 +154,20 @@ class TaskStop(Tool):
         return Output(f"{one.id} {one.status()}.\n\n{output(one.errand, one.report).content}")
 
 
-def _unknown(crew: Crew, wanted: str) -> ToolError:
-    known = ", ".join(one.id for one in crew) or "none was started"
-    return ToolError(f"There is no agent or command {wanted!r} in the background: {known}.")
-
-
-def _listed(crew: Crew, commands: Output) -> Output:
-    lines = [f"{one.id} {one.status()}: {one.errand.description}" for one in crew]
-    if not lines:
-        return commands
-    return Output("\n".join([*lines, str(commands.content)]))
+def _insist_on_a_command(crew: Crew, wanted: str) -> None:
+    """Raise ToolError for what is no id of a command."""
+    if not wanted.startswith("bash_"):
+        known = ", ".join(one.id for one in crew) or "none was started"
+        raise ToolError(f"There is no agent or command {wanted!r} in the background: {known}.")
 
 
 def tools_of(crew: Crew, built: Mapping[str, Tool]) -> dict[str, Tool]:
-    """The tools for the children of an agent, whose other built-in tools are given."""
-    made = (
-        AgentTool(crew),
-        TaskOutput(crew, built["BashOutput"]),
-        TaskStop(crew, built["KillShell"]),
-    )
+    """The tools for the children of an agent, whose other built-in tools are given; those for
+    commands in the background are widened to agents."""
+    looks, stops = built["TaskOutput"], built["TaskStop"]
+    assert isinstance(looks, TaskOutput)
+    assert isinstance(stops, TaskStop)
+    made = (AgentTool(crew), OutputOfAll(crew, looks), StopOfAll(crew, stops))
     return {tool.name: tool for tool in made}
 
 

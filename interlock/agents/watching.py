@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import Protocol
 
-from attrs import define, evolve
+from attrs import define, evolve, field
 
 from interlock.agents.errand import Errand, Report
 from interlock.agents.telling import why
 from phases.world.updates import (
     AgentEnded,
+    AgentProgress,
     AgentStarted,
     FromAgent,
     Recorded,
@@ -34,14 +36,10 @@ class Heard:
     text: str = ""  # what it said last
     calls: int = 0
     doing: str = ""  # the tool it called last
+    tokens: int = 0  # of the requests that its transcript holds the answers of
+    _began: float = field(factory=monotonic)
 
     def __call__(self, update: Update) -> None:
-        match update:
-            case Recorded(message) if message.role == "assistant" and message.text.strip():
-                self.text = message.text
-            case ToolStarted(call):
-                self.calls += 1
-                self.doing = call.name
         errand = self.errand
         self.session.show(
             FromAgent(
@@ -51,6 +49,15 @@ class Heard:
                 update=update,
             )
         )
+        match update:
+            case Recorded(message) if message.role == "assistant":
+                self.text = message.text if message.text.strip() else self.text
+                if message.origin is not None:
+                    self.tokens += message.origin.usage.total_tokens
+            case ToolStarted(call):
+                self.calls += 1
+                self.doing = call.name
+                self._tell_progress()
 
     def begin(self) -> None:
         errand = self.errand
@@ -65,13 +72,28 @@ class Heard:
             )
         )
 
+    def _tell_progress(self) -> None:
+        errand = self.errand
+        self.session.show(
+            AgentProgress(
+                agent_id=errand.agent_id,
+                agent_type=errand.agent_type,
+                description=errand.description,
+                tool_use_id=errand.tool_use_id,
+                doing=self.doing,
+                tokens=self.tokens,
+                calls=self.calls,
+                seconds=monotonic() - self._began,
+            )
+        )
+
     def completed(self, report: Report, seconds: float) -> Report:
         """The report with what was heard on the way."""
         text = report.text if report.text.strip() else self.text
         return evolve(report, text=text, calls=self.calls, seconds=seconds)
 
     def end(self, report: Report, transcript: str) -> None:
-        errand, usage = self.errand, report.usage
+        errand = self.errand
         whole = report.error is None
         status = "completed" if whole else "stopped" if report.interrupted else "failed"
         self.session.show(
@@ -84,10 +106,7 @@ class Heard:
                 status=status,
                 summary=errand.description if whole else f"{errand.description}: {why(report)}",
                 transcript=transcript,
-                tokens=usage.input_tokens
-                + usage.output_tokens
-                + usage.cache_read_input_tokens
-                + usage.cache_creation_input_tokens,
+                tokens=report.usage.total_tokens,
                 calls=report.calls,
                 seconds=report.seconds,
             )

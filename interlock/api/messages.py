@@ -18,8 +18,11 @@ from interlock.mcp.status import Status
 from phases.world.messages import Json, Kind, Message, Thinking, ToolResult, ToolUse
 from phases.world.updates import (
     AgentEnded,
+    AgentProgress,
     AgentStarted,
     AttemptDropped,
+    CommandEnded,
+    CommandStarted,
     Compaction,
     FromAgent,
     HookEnded,
@@ -172,7 +175,10 @@ AnyMessage: TypeAlias = (
     | HookStarted
     | HookEnded
     | AgentStarted
+    | AgentProgress
     | AgentEnded
+    | CommandStarted
+    | CommandEnded
     | FromAgent
     | Notice
     | Result

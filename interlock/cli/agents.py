@@ -38,8 +38,8 @@ def run(argv: Sequence[str]) -> int:
         print(orjson.dumps([_object(one) for one in types]).decode())
     else:
         print("\n".join([*(line for one in types for line in _lines(one)), *_remotes()]))
-    for warning in files.warnings:
-        complain(warning)
+    for line in (*files.warnings, *files.notes):
+        complain(line)
     return 1 if files.warnings else 0
 
 
@@ -56,6 +56,14 @@ def _lines(one: AgentDefinition) -> list[str]:
     facts = [f"model {one.model}" if one.model != INHERIT else "its parent's model"]
     if one.permission_mode is not None:
         facts.append(f"mode {one.permission_mode}")
+    if one.effort is not None:
+        facts.append(f"effort {one.effort}")
+    if one.hooks:
+        facts.append(f"hooks {', '.join(one.hooks)}")
+    if one.skills:
+        facts.append(f"skills {', '.join(one.skills)}")
+    if one.memory is not None:
+        facts.append(f"memory {one.memory}")
     if one.max_turns is not None:
         facts.append(f"{one.max_turns} turns at most")
     if one.background:
@@ -91,6 +99,10 @@ def _object(one: AgentDefinition) -> dict[str, object]:
         "maxTurns": one.max_turns,
         "background": one.background,
         "isolation": one.isolation,
+        "skills": one.skills,
+        "memory": one.memory,
+        "effort": one.effort,
+        "hooks": one.hooks,
         "origin": one.origin,
     }
 

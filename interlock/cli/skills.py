@@ -12,8 +12,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from interlock.cli.flags import Parser, decoded
-from interlock.errors import UsageError
-from interlock.skills import Skill, SkillBook
+from interlock.errors import SettingsError, UsageError
+from interlock.hooks.registering import parse
+from interlock.skills import Skill, SkillBook, read
 
 _WIDTH = 100  # characters of a description
 
@@ -32,7 +33,8 @@ def run(argv: Sequence[str]) -> int:
     book = book_of(Settings.of(os.environ), folder)
     for line in told(book):
         print(line)
-    return 1 if any(problem.unusable for problem in book.found.problems) else 0
+    unusable = any(problem.unusable for problem in book.found.problems)
+    return 1 if unusable or any(map(_hooks_problem, book.skills.values())) else 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -46,7 +48,8 @@ def told(book: SkillBook) -> Iterator[str]:
     skills = sorted(book.skills.values(), key=lambda skill: skill.name)
     for skill in skills:
         yield f"{_named(skill)}: {_cut(skill.description) or 'no description'}"
-        yield f"  {skill.origin} {skill.kind}, {_for(skill)}; {skill.path}"
+        further = f", for {', '.join(skill.paths)}" if skill.paths else ""
+        yield f"  {skill.origin} {skill.kind}, {_for(skill)}{further}; {skill.path}"
     if not skills:
         yield (
             "no skills and no commands: they lie in .claude/skills/NAME/SKILL.md and"
@@ -55,8 +58,21 @@ def told(book: SkillBook) -> Iterator[str]:
     for skill in book.found.shadowed:
         taken = book.skills[skill.name]
         yield f"! {skill.path}: not used, {taken.origin} {taken.kind} /{taken.name} goes before it"
+    for skill in skills:
+        if (words := _hooks_problem(skill)) is not None:
+            line = read(skill.path).line_of("hooks") or 1
+            yield f"! {skill.path}:{line}: {words}; it is not used"
     for problem in book.found.problems:
-        yield f"! {problem.path}: {problem.words}"
+        yield f"! {problem.place}: {problem.words}"
+
+
+def _hooks_problem(skill: Skill) -> str | None:
+    """Why the hooks it brings cannot be understood; then it is refused when it is used."""
+    try:
+        parse(skill.hooks, f"{skill.kind} {skill.name}")
+    except SettingsError as error:
+        return str(error)
+    return None
 
 
 def _named(skill: Skill) -> str:

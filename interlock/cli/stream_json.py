@@ -27,11 +27,14 @@ from interlock.sessions.entries import (
     result_text,
 )
 from interlock.summary import RunSummary
-from phases.world.messages import Kind, Message, ToolResult
+from phases.world.messages import Kind, Message, ToolResult, ToolUse
 from phases.world.updates import (
     AgentEnded,
+    AgentProgress,
     AgentStarted,
     AttemptDropped,
+    CommandEnded,
+    CommandStarted,
     Compaction,
     FromAgent,
     HookEnded,
@@ -105,9 +108,11 @@ class StreamJson:
             case Recorded(message):
                 for said in messages_of(message):
                     self._emit(said)
-            case AgentStarted() | FromAgent() | AgentEnded():
+            case AgentStarted() | FromAgent() | AgentProgress() | AgentEnded():
                 for said in agent_messages(update, text=self.subagent_text):
                     self._emit(said)
+            case CommandStarted() | CommandEnded():
+                self._emit(_command_task(update))
             case StreamEvent(event) if self.partial:
                 self._emit({"type": "stream_event", "event": event, "parent_tool_use_id": None})
             case RequestStarted() if self.partial:
@@ -131,15 +136,7 @@ class StreamJson:
             case Notice(level, text):
                 self._told(level, text)
             case ToolRunning(call, seconds):
-                self._emit(
-                    {
-                        "type": "tool_progress",
-                        "tool_use_id": call.id,
-                        "tool_name": call.name,
-                        "parent_tool_use_id": None,
-                        "elapsed_time_seconds": round(seconds, 1),
-                    }
-                )
+                self._emit(_still_running(call, seconds))
             case HookStarted() if self.hook_events:
                 self.system("hook_started", **_hook(update))
             case HookEnded(outcome=outcome, stdout=out, stderr=err, exit_code=code) if (
@@ -266,20 +263,14 @@ def _synthetic(text: str, error: str) -> Json:
 
 
 def agent_messages(
-    update: AgentStarted | FromAgent | AgentEnded, *, text: bool = False
+    update: AgentStarted | FromAgent | AgentProgress | AgentEnded, *, text: bool = False
 ) -> Iterator[Json]:
-    """What clients are told of a sub-agent: that it begins and ends, which tools it calls, what
-    they say. What it says and thinks itself is its parent's affair, unless `text` is wanted."""
+    """What clients are told of a sub-agent: that it begins, goes on and ends, which tools it
+    calls, what they say. What it says and thinks itself is its parent's affair, unless `text` is
+    wanted."""
     match update:
         case AgentStarted():
-            yield {
-                "type": "system",
-                "subtype": "task_started",
-                "task_id": update.agent_id,
-                "tool_use_id": update.tool_use_id,
-                "description": update.description,
-                "task_type": "local_agent",
-            }
+            yield {**_task("task_started", update), "task_type": "local_agent"}
             yield {
                 "type": "user",
                 "message": {"role": "user", "content": [{"type": "text", "text": update.prompt}]},
@@ -289,21 +280,78 @@ def agent_messages(
             for said in messages_of(message, parent):
                 if text or said["type"] == "user" or _calls(said):
                     yield said
-        case AgentEnded():
+        case FromAgent(tool_use_id=parent, update=ToolRunning(call, seconds)):
+            yield _still_running(call, seconds, parent)
+        case FromAgent(agent_type=kind, update=Notice("warning" | "error" as level, words)):
             yield {
                 "type": "system",
-                "subtype": "task_notification",
-                "task_id": update.agent_id,
-                "tool_use_id": update.tool_use_id,
+                "subtype": "informational",
+                "level": level,
+                "content": f"{kind}: {words}",
+            }
+        case AgentProgress():
+            yield {
+                **_task("task_progress", update),
+                "usage": _usage(update),
+                "last_tool_name": update.doing,
+            }
+        case AgentEnded():
+            yield {
+                **_task("task_notification", update),
                 "status": update.status,
                 "output_file": update.transcript,
                 "summary": update.summary,
-                "usage": {
-                    "total_tokens": update.tokens,
-                    "tool_uses": update.calls,
-                    "duration_ms": round(update.seconds * 1000),
-                },
+                "usage": _usage(update),
             }
+
+
+def _command_task(update: CommandStarted | CommandEnded) -> Json:
+    """A command in the background is a task as well. Each agent counts its own."""
+    id_ = update.id if update.agent_id is None else f"{update.agent_id}-{update.id}"
+    task: Json = {
+        "type": "system",
+        "subtype": "task_started",
+        "task_id": id_,
+        "tool_use_id": update.tool_use_id,
+        "description": update.line,
+        "task_type": "local_bash",
+    }
+    if isinstance(update, CommandEnded):
+        task |= {
+            "subtype": "task_notification",
+            "status": update.status,
+            "output_file": update.output,
+            "summary": update.summary,
+        }
+    return task
+
+
+def _task(subtype: str, update: AgentStarted | AgentProgress | AgentEnded) -> Json:
+    return {
+        "type": "system",
+        "subtype": subtype,
+        "task_id": update.agent_id,
+        "tool_use_id": update.tool_use_id,
+        "description": update.description,
+    }
+
+
+def _usage(update: AgentProgress | AgentEnded) -> Json:
+    return {
+        "total_tokens": update.tokens,
+        "tool_uses": update.calls,
+        "duration_ms": round(update.seconds * 1000),
+    }
+
+
+def _still_running(call: ToolUse, seconds: float, parent: str | None = None) -> Json:
+    return {
+        "type": "tool_progress",
+        "tool_use_id": call.id,
+        "tool_name": call.name,
+        "parent_tool_use_id": parent,
+        "elapsed_time_seconds": round(seconds, 1),
+    }
 
 
 def _calls(said: Json) -> bool:

@@ -61,6 +61,7 @@ class Configuration:
     directories: tuple[Sourced[Path], ...] = ()
     env: Mapping[str, Sourced[str]] = field(factory=dict)  # what files put over the environment
     hooks: tuple[Located, ...] = ()
+    lent_hooks: bool = True  # hooks in files of agents and skills run
     sandbox: tuple[Located, ...] = ()
     model: Sourced[str] | None = None
     fallback_models: Sourced[tuple[str, ...]] | None = None
@@ -109,6 +110,7 @@ def merged(
         directories=merge.directories(),
         env=env,
         hooks=merge.hooks(),
+        lent_hooks=not (merge.all_hooks_off or merge.on("allowManagedHooksOnly")),
         sandbox=tuple(_located(found) for found in merge.all("sandbox")),
         model=merge.model(flags.model, own, env),
         fallback_models=merge.fallback_models(flags.fallback_models),
@@ -271,6 +273,10 @@ class _Merge:
                 if higher or not any(own.get(name, "").strip() for name in names):
                     numbers.setdefault(ours, Sourced(found.value, found.origin))
         return numbers
+
+    @property
+    def all_hooks_off(self) -> bool:
+        return any(found.value for found in self.all("disableAllHooks"))
 
     def hooks(self) -> tuple[Located, ...]:
         """Whoever says `disableAllHooks` can switch off nobody who is trusted more."""

@@ -17,7 +17,12 @@ HookFunction = Callable[
 ]
 
 EXACT = re.compile(r"[\w|, -]*", re.ASCII)
-_ALSO = {"Agent": ("Task",), "Task": ("Agent",)}
+# Names of one tool each: a guard that was written for an old one must not miss the new one.
+_SAME = (
+    frozenset({"Agent", "Task"}),
+    frozenset({"TaskOutput", "BashOutput", "BashOutputTool", "AgentOutputTool"}),
+    frozenset({"TaskStop", "KillShell", "KillBash"}),
+)
 _SHOWN = 80  # characters of a command in a message
 
 
@@ -42,8 +47,8 @@ class Matcher:
         """Whether it is for this; `subject` None stands for an event that has nothing to match."""
         if subject is None or self.text in ("", "*"):
             return True
-        # A guard that was written for the old name of the tool must not miss the new one.
-        return any(map(self._names, (subject, *_ALSO.get(subject, ()))))
+        same = next((names for names in _SAME if subject in names), (subject,))
+        return any(map(self._names, same))
 
     def _names(self, subject: str) -> bool:
         if EXACT.fullmatch(self.text):

@@ -15,7 +15,7 @@ import anyio
 import anyio.to_thread
 import orjson
 from anyio.abc import TaskGroup
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from interlock.hooks.answer import BadAnswer, from_json
 from interlock.hooks.command import Command, Ran, Trees
@@ -67,6 +67,8 @@ class SessionHooks:
     stop: Callable[[], None]  # interrupts the run
     show: Show = _nobody
     tasks: TaskGroup | None = None
+    # Of one agent alone, by its id (None: the main one): what its type or a skill brings.
+    _lent: dict[str | None, tuple[Hook, ...]] = field(factory=dict, init=False)
     _awaited: list[anyio.Event] = field(factory=list, init=False)
     _ran: bool = field(default=False, init=False)
     _mark: str = field(init=False)  # of all that these hooks start, and of nothing else
@@ -75,18 +77,32 @@ class SessionHooks:
         self._mark = f"hooks-{self.ids.new()}-"
 
     def watches(self, event: Event, about: str | None = None) -> bool:
-        """Whether any hook would run."""
-        return bool(self._chosen(event, about))
+        """Whether any hook would run, for whichever agent."""
+        return any(self._chosen(event, about, each) for each in (None, *self._lent))
+
+    def lend(self, hooks: tuple[Hook, ...], agent_id: str | None) -> None:
+        """Run these too, for this agent alone, until they are taken back. What is said to Stop is
+        meant of the end of that agent, which is a SubagentStop."""
+        if agent_id is not None:
+            hooks = tuple(
+                evolve(one, event=Event.SUBAGENT_STOP) if one.event is Event.STOP else one
+                for one in hooks
+            )
+        known = self._lent.get(agent_id, ())
+        self._lent[agent_id] = (*known, *(one for one in hooks if one not in known))
+
+    def take_back(self, agent_id: str | None) -> None:
+        self._lent.pop(agent_id, None)
 
     async def ask(
         self, event: Event, about: str | None, told: Mapping[str, Json], who: Who | None = None
     ) -> Said:
         """Run the hooks for this, all at once, and return what they say. Never raises for what a
         hook does; cancelled, it has ended them all."""
-        hooks = self._chosen(event, about)
+        who = who or Who()
+        hooks = self._chosen(event, about, who.agent_id)
         if not hooks:
             return Said()
-        who = who or Who()
         payload = encoded(self._payload(event, told, who))
         words: dict[int, Word] = {}
 
@@ -136,10 +152,10 @@ class SessionHooks:
 
     # --- one event ---------------------------------------------------------------------------
 
-    def _chosen(self, event: Event, about: str | None) -> tuple[Hook, ...]:
+    def _chosen(self, event: Event, about: str | None, agent_id: str | None) -> tuple[Hook, ...]:
         """In the order of configuration; what stands there several times runs once."""
         same: dict[str | int, list[Hook]] = {}
-        for hook in self.hooks:
+        for hook in (*self.hooks, *self._lent.get(agent_id, ())):
             if hook.event is event and hook.matcher.holds(about):
                 what = hook.run if isinstance(hook.run, str) else id(hook.run)
                 same.setdefault(what, []).append(hook)

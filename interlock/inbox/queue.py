@@ -17,7 +17,7 @@ from fsm import decide
 from interlock.inbox.lifecycle import QUEUED_MESSAGE, Known, RunReturned, Stage, Taken
 from phases.world.messages import Kind, Media, Message, Opaque, Text
 from phases.world.ports import Ids
-from phases.world.updates import QueueChanged, Show
+from phases.world.updates import QueueChanged, Show, Update
 
 # `/compact`, `/plugin:review all of it`; a path like `/etc/hosts` is no command.
 _COMMAND = re.compile(r"/[A-Za-z][\w:-]*(?!\S)")
@@ -191,6 +191,11 @@ class Mail:
         note = f"<system-reminder>\n{text}\n</system-reminder>"
         mode = Mode.TASK_NOTIFICATION
         self.queue.add(note, mode=mode, agent_id=self.agent_id, wakes=wakes)
+
+    def show(self, update: Update) -> None:
+        """Tell whoever watches the prompt under way, or watched the last one."""
+        if self.queue.show is not None:
+            self.queue.show(update)
 
 
 def _moved(queued: Queued, stage: Stage, outcome: Taken | RunReturned) -> StrEnum:

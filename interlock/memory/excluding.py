@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from attrs import frozen
@@ -14,10 +15,19 @@ class Excluded:
     """`**/vendor/CLAUDE.md`, `/srv/monorepo/other/**`, `AGENTS.md`."""
 
     patterns: tuple[str, ...] = ()
+    copy: tuple[Path, Path] | None = None  # of a folder, and that folder: patterns may name either
 
     def __call__(self, path: Path) -> bool:
-        parts = path.absolute().parts[1:]
-        return any(_covers(pattern, parts) for pattern in self.patterns)
+        return any(
+            _covers(pattern, name.parts[1:])
+            for name in self._names(path.absolute())
+            for pattern in self.patterns
+        )
+
+    def _names(self, path: Path) -> Iterator[Path]:
+        yield path
+        if self.copy is not None and path.is_relative_to(self.copy[0]):
+            yield self.copy[1] / path.relative_to(self.copy[0])
 
 
 NOTHING = Excluded()

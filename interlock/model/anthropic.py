@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 import orjson
+from attrs import evolve
 
 from interlock.model.answer import Answer, foreseen
 from interlock.model.connection import Connection
@@ -95,11 +96,11 @@ class AnthropicModel:
             context_name=context_name,
         )
         self._editing = b""
-        self._config = b""
+        self._output_config = dict(output_config or {})
+        self._effort: str | None = None  # in place of what that says
         sent = dict(headers or {})
-        if output_config is not None:
-            self._config = b',"output_config":%b' % encoded(dict(output_config))
-            betas = (*betas, TASK_BUDGET_BETA) if "task_budget" in output_config else betas
+        if "task_budget" in self._output_config:
+            betas = (*betas, TASK_BUDGET_BETA)
         for beta in betas:
             sent = _with_beta(sent, beta)
         if context_management is not None:
@@ -123,12 +124,14 @@ class AnthropicModel:
         user_context: str | None = None,
         context_name: str = "the user context",
         context_management: Mapping[str, Any] | None = None,
+        effort: str | None = None,
     ) -> AnthropicModel:
         """Another one on the same connections, for an agent that is told and offered other things.
 
         It need not be closed.
         """
         other = copy.copy(self)
+        other._effort = effort or self._effort
         other._gate = Gate(
             system=system,
             tools=tools,
@@ -146,6 +149,10 @@ class AnthropicModel:
             self._thinking if budget is None else Thinks(budget=budget or None, off=budget == 0)
         )
 
+    def spend(self, effort: str | None) -> None:
+        """How much is spent on answers from the next request on; None: as the model has it."""
+        self._effort = effort
+
     async def ask(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
         """Make one request. The last event is `Replied` or `Failed`.
 
@@ -160,6 +167,12 @@ class AnthropicModel:
         )
         if "anthropic" not in sys.modules:
             await anyio.to_thread.run_sync(_load)
+        config = dict(self._output_config)
+        if self._effort is not None and (known is None or known.adaptive):  # others refuse it
+            config["effort"] = self._effort
+        if config:
+            body = b'%b,"output_config":%b}' % (outgoing.body[:-1], encoded(config))
+            outgoing = evolve(outgoing, body=body)
         answer = Answer(self, request, outgoing)
         try:
             while not answer.over:
@@ -210,8 +223,8 @@ class AnthropicModel:
             # The SDK sends the key as a bearer token only; servers like the API's own, and most
             # gateways, look for this header too.
             headers["x-api-key"] = client.api_key
-        if not counting and (more := self._editing + self._config):
-            body = b"%b%b}" % (body[:-1], more)
+        if self._editing and not counting:
+            body = b"%b%b}" % (body[:-1], self._editing)
         answer = await client.post(
             "/v1/messages/count_tokens" if counting else "/v1/messages",
             content=body,

@@ -37,7 +37,11 @@ _GROUPS = {
 # The argument that a specifier is about, for tools whose calls go by a name.
 _NAMED = {"Task": "subagent_type", "Agent": "subagent_type", "Skill": "skill"}
 # Old names of tools: a rule that was written for one is about the tool that it is now.
-_NOW = {"Task": "Agent", "KillBash": "KillShell"}
+_NOW = {
+    "Task": "Agent",
+    **dict.fromkeys(("BashOutput", "BashOutputTool", "AgentOutputTool"), "TaskOutput"),
+    **dict.fromkeys(("KillShell", "KillBash"), "TaskStop"),
+}
 _RULE = re.compile(r"(?P<tool>[^\s(),]+)(?:\((?P<specifier>.*)\))?", re.DOTALL)
 
 Source = str | tuple[str, str]  # a rule's text, or the text and where it stands

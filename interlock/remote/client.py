@@ -46,7 +46,7 @@ from interlock.remote.wire import (
 from interlock.settings import Settings
 from interlock.tools import ToolError
 from phases.world.messages import Json
-from phases.world.updates import AgentEnded, AgentStarted, FromAgent, Update
+from phases.world.updates import AgentEnded, AgentProgress, AgentStarted, FromAgent, Update
 from phases.world.usage import Usage
 
 _log = Quiet(__name__)
@@ -56,7 +56,8 @@ _TRIES = 5  # one after the other, without a line between; some seconds in all
 _FIRST_WAIT_S = 0.2
 _WINDING_DOWN_S = 10.0  # for the report of one that was ended
 _FILE = re.compile(
-    r"(?:subagents/agent-|runs/agents/)(?P<agent>[0-9a-f]{8,32})\.(?P<kind>[a-z.]+)"
+    r"(?:subagents/agent-|runs/agents/|tool-results/)(?P<agent>[0-9a-f]{8,32})"
+    r"(?:\.(?P<kind>[a-z.]+)|/[\w-][\w.-]*)"
 )
 
 
@@ -71,8 +72,6 @@ class Remote:
     settings: Settings
 
     async def run(self, errand: Errand, seat: Seat) -> Report:
-        if errand.inherited is not None:
-            raise ToolError("Not started: a fork runs where its parent does, without isolation.")
         async with self._client() as client:
             welcome = await self._begun(client, errand)
             call = _Call(self, client, welcome, errand, seat)
@@ -191,7 +190,7 @@ class _Call:
         async with self.client.stream("GET", url, params={"after": self.heard}) as response:
             if response.status_code != 200:
                 return f"it answered {response.status_code}"
-            async for line in response.aiter_lines():
+            async for line in _whole_lines(response.aiter_bytes()):
                 if line.strip():
                     self._hear(_parsed(line), tasks)
                 if self.report is not None:
@@ -210,8 +209,10 @@ class _Call:
                 self.seat.parent.ledger.tell(payment)
             case Left():
                 self._keep(said)
-            case Over(report=report):
-                self.report = report
+            case Over(report=report, folder=there):
+                here = str(self.remote.tree.paths.folder)
+                text = report.text.replace(there, here) if there else report.text
+                self.report = evolve(report, text=text)
             case Refused(why=why):
                 self.report = self._lost(why)
         self.heard = line["n"]
@@ -221,7 +222,9 @@ class _Call:
         match update:
             case FromAgent(agent_id=id_, update=inner) if id_ == own:
                 self.seat.show(inner)
-            case AgentStarted(agent_id=id_) | AgentEnded(agent_id=id_) if id_ == own:
+            case (
+                AgentStarted(agent_id=id_) | AgentProgress(agent_id=id_) | AgentEnded(agent_id=id_)
+            ) if id_ == own:
                 pass  # told here, of this side's child
             case _:
                 self.remote.tree.show(update)
@@ -280,7 +283,17 @@ class _Call:
         return evolve(report, notes=(*report.notes, line))
 
 
-def _parsed(line: str) -> Json:
+async def _whole_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Ended by a newline, and by nothing else: what httpx takes for the end of a line (U+2028,
+    U+0085) stands in texts. One that a cut left half is asked for again."""
+    rest = b""
+    async for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield line
+
+
+def _parsed(line: bytes) -> Json:
     try:
         said = orjson.loads(line)
     except orjson.JSONDecodeError as error:

@@ -122,7 +122,8 @@ class Hosted:
                 async with opener() as agent:
                     report = await self._ran(agent)
                     self._tell_files(agent)
-                self.say(Over(report=report))
+                    folder = str(agent.paths.folder)
+                self.say(Over(report=report, folder=folder))
                 tasks.cancel_scope.cancel()
         except* (InterlockError, ToolError) as group:
             self.say(Refused(why=str(_first(group))))
@@ -153,7 +154,9 @@ class Hosted:
 
     def _tell_files(self, agent: Agent) -> None:
         folder = agent.paths.folder
-        for path in (*agent.paths.agents.glob("*"), *(agent.paths.runs / "agents").glob("*")):
+        spilled = agent.paths.tool_results.glob("*/*")
+        runs = (agent.paths.runs / "agents").glob("*")
+        for path in (*agent.paths.agents.glob("*"), *runs, *spilled):
             if path.is_file() and path.stat().st_size <= _MOST_LEFT:
                 text = path.read_text("utf-8", "replace")
                 self.say(Left(name=str(path.relative_to(folder)), text=text))

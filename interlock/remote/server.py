@@ -33,7 +33,7 @@ from interlock.remote.wire import (
     encoded,
 )
 
-_LARGEST = 8_000_000  # bytes of a request: an errand, or an answer
+_LARGEST = 64_000_000  # bytes of a request: an errand, a fork with its conversation
 _GRACEFUL_S = 8  # from the first signal to the end, whatever still runs
 _BACKLOG = 64
 

@@ -22,6 +22,7 @@ from interlock.ledger import Payment
 from interlock.permissions import Decision, Question
 from phases.world.messages import (
     Media,
+    Message,
     Opaque,
     RedactedThinking,
     Text,
@@ -31,7 +32,7 @@ from phases.world.messages import (
 )
 from phases.world.updates import Update
 
-VERSION = 1
+VERSION = 2
 RUNS = "/v1/runs"
 Json = Any
 
@@ -51,6 +52,7 @@ class Order:
     models: tuple[str, ...]
     chain_id: str
     budget_usd: float | None = None
+    inherited: tuple[Message, ...] | None = None  # what a fork begins with
 
     @classmethod
     def of(cls, errand: Errand, denied: tuple[str, ...]) -> Order:
@@ -70,6 +72,7 @@ class Order:
             models=errand.models,
             chain_id=errand.chain_id,
             budget_usd=errand.budget_usd,
+            inherited=errand.inherited,
         )
 
     def errand(self, cwd: Path) -> Errand:
@@ -85,6 +88,7 @@ class Order:
             models=self.models,
             chain_id=self.chain_id,
             budget_usd=self.budget_usd,
+            inherited=self.inherited,
         )
 
 
@@ -114,7 +118,7 @@ class Paid:
 
 @frozen(kw_only=True)
 class Left:
-    """A file that the run has left: part of a transcript, a trace, what is known of a child."""
+    """A file that the run has left: of a transcript, a trace, a child, a long result."""
 
     name: str  # from the session's folder
     text: str
@@ -122,9 +126,10 @@ class Left:
 
 @frozen(kw_only=True)
 class Over:
-    """The last line."""
+    """The last line. `folder` is the session's there: paths in the report may name it."""
 
     report: Report
+    folder: str = ""
 
 
 @frozen(kw_only=True)

@@ -25,6 +25,7 @@ class SkillBook:
     budget: int  # characters of the list
     only: frozenset[str] | None = None  # the names of those that count; None: all
     found: Catalogue = field(factory=Catalogue)
+    awake: set[str] = field(factory=set)  # skills for some files, such as were worked with
     listing: str = field(default="", init=False)  # for the model, as things were at the start
     _marks: tuple[Mark, ...] | None = field(default=None, init=False)
     _front: dict[str, str] = field(factory=dict, init=False)  # told in front of every request
@@ -42,12 +43,12 @@ class SkillBook:
         book = cls(home=home, folders=tuple(folders), budget=budget, only=chosen)
         book.look()
         book._front = book._told = book._listed()
-        book.listing = listing(book.skills.values(), budget)
+        book.listing = listing(book.shown, budget)
         return book
 
     def anew(self, *, fork: bool = False) -> SkillBook:
         """The same for another conversation with the same front; a fork was told the news too."""
-        book = evolve(self)
+        book = evolve(self, awake=set(self.awake) if fork else set())
         book._marks, book._front, book.listing = self._marks, self._front, self.listing
         book._told = self._told if fork else self._front
         return book
@@ -55,6 +56,15 @@ class SkillBook:
     @property
     def skills(self) -> dict[str, Skill]:
         return self.found.skills
+
+    @property
+    def shown(self) -> list[Skill]:
+        """All but those for files that nobody has worked with yet."""
+        return [one for one in self.skills.values() if not one.paths or one.name in self.awake]
+
+    @property
+    def asleep(self) -> list[Skill]:
+        return [one for one in self.skills.values() if one.paths and one.name not in self.awake]
 
     def look(self, further: Iterable[Path] = ()) -> None:
         """Look again, also in folders that work has come to; costs little if nothing is new."""
@@ -78,7 +88,7 @@ class SkillBook:
 
     def news(self) -> str:
         """What has changed in the list since it was told; "" for nothing. Told once."""
-        told = changes(self._told, self.skills.values()).told
+        told = changes(self._told, self.shown).told
         self._told = self._listed()
         return told
 
@@ -88,7 +98,7 @@ class SkillBook:
 
     def difference(self) -> str:
         """How the list differs from the one in front of every request."""
-        return changes(self._front, self.skills.values()).told
+        return changes(self._front, self.shown).told
 
     def find(self, name: str) -> Skill | None:
         """By its name, or by the last part of it where only one ends so."""
@@ -104,10 +114,10 @@ class SkillBook:
 
     def fitting(self, prompt: str) -> tuple[Skill, ...]:
         """Those whose name and description share rare words with the prompt."""
-        listed = [skill for skill in self.skills.values() if skill.listed]
+        listed = [skill for skill in self.shown if skill.listed]
         texts = [Likened(head=skill.name, body=skill.description) for skill in listed]
         return tuple(listed[at] for at in likest(prompt, texts, most=_MOST_LIKE))
 
     def _listed(self) -> dict[str, str]:
-        listed = (skill for skill in self.skills.values() if skill.listed)
+        listed = (skill for skill in self.shown if skill.listed)
         return {skill.name: skill.description for skill in listed}

@@ -26,7 +26,12 @@ class Problem:
 
     path: Path
     words: str
+    line: int | None = None
     unusable: bool = False
+
+    @property
+    def place(self) -> str:
+        return str(self.path) if self.line is None else f"{self.path}:{self.line}"
 
 
 @frozen(kw_only=True)
@@ -51,7 +56,7 @@ def catalogue(home: Path, folders: Sequence[Path]) -> Catalogue:
         except Unreadable as error:
             problems.append(Problem(path=path, words=str(error), unusable=True))
             continue
-        problems += [Problem(path=path, words=words) for words in found.problems]
+        problems += [Problem(path=path, words=odd.words, line=odd.line) for odd in found.problems]
         if found.name in skills:
             shadowed.append(found)
         else:

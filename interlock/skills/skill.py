@@ -7,24 +7,35 @@ same front matter, and both can be called by a person (`/name`) and by the model
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 
-from attrs import frozen
+from attrs import field, frozen
 
 from interlock.front_matter import Fronted, fronted
+from phases.world.messages import Json
 
-# As other tools write it; those of the second list have no effect here.
+# As other tools write it.
 _KNOWN = """
     name description when_to_use argument-hint arguments allowed-tools disable-model-invocation
     user-invocable model context agent effort hooks paths shell version license compatibility
     metadata
 """
 KNOWN = frozenset(_KNOWN.split())
-WITHOUT_EFFECT = frozenset({"effort", "hooks", "paths", "shell"})
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
 LARGEST = 200_000  # bytes of a file of instructions; a person writes no more
 _NAME = re.compile(r"[A-Za-z][\w-]*(?::[\w-]+)*")
 _NO_MODEL = frozenset({"inherit", "default"})  # the one that is in use
+
+
+@frozen
+class Oddity:
+    """What is odd in a file, for a person; `line` is where, if that is known."""
+
+    words: str
+    line: int | None = None
 
 
 class Kind(StrEnum):
@@ -47,9 +58,13 @@ class Skill:
     model: str | None = None  # of the prompt in which a person calls it, or of its own agent
     forks: bool = False  # it runs as an agent of its own
     agent: str | None = None  # the type of that; None: the general one
+    effort: str | None = None  # one of EFFORTS: how much is spent on that prompt, or agent
+    hooks: Mapping[str, Json] = field(factory=dict)  # that run while it is in use, unread
+    paths: tuple[str, ...] = ()  # patterns: it is told once such files are worked with
+    runs: bool = True  # the commands in its text; False: they are written for another shell
     by_model: bool = True
     by_user: bool = True
-    problems: tuple[str, ...] = ()
+    problems: tuple[Oddity, ...] = ()
 
     @property
     def folder(self) -> Path | None:
@@ -72,10 +87,11 @@ def load(path: Path, *, name: str, kind: Kind, origin: str) -> Skill:
     Raises Unreadable. What is merely odd is a problem of the skill, which works all the same.
     """
     front = read(path)
-    problems = [front.problem] if front.problem else []
+    problems = [Oddity(front.problem, 1)] if front.problem else []
     named = front.text("name") if kind is Kind.SKILL else None
     if named is not None and not _NAME.fullmatch(named):
-        problems.append(f"its name {named!r} cannot be typed as a command; it is called {name}")
+        words = f"its name {named!r} cannot be typed as a command; it is called {name}"
+        problems.append(Oddity(words, front.line_of("name")))
         named = None
     if not _NAME.fullmatch(named or name):
         raise Unreadable(f"{name!r} is no name: write letters, digits, _ and -")
@@ -97,6 +113,10 @@ def load(path: Path, *, name: str, kind: Kind, origin: str) -> Skill:
         model=None if model in _NO_MODEL else model,
         forks=front.text("context") == "fork",
         agent=front.text("agent"),
+        effort=_effort(front),
+        hooks=_hooks(front),
+        paths=front.words("paths"),
+        runs=_shell(front) == "bash",
         by_model=not front.switch("disable-model-invocation", False),
         by_user=front.switch("user-invocable", True),
         problems=tuple(problems),
@@ -117,18 +137,46 @@ def read(path: Path) -> Fronted:
     return fronted(data.decode("utf-8-sig", "replace"))
 
 
-def _odd(front: Fronted) -> list[str]:
-    strange = sorted(set(front.fields) - KNOWN)
-    found = [f"{', '.join(strange)}: no such key, it has no effect"] if strange else []
-    unheard = sorted(set(front.fields) & WITHOUT_EFFECT)
-    if unheard:
-        found.append(f"{', '.join(unheard)}: has no effect here")
-    context = front.text("context")
+def _odd(front: Fronted) -> Iterator[Oddity]:
+    for key in front.fields:
+        if key not in KNOWN:
+            near = get_close_matches(key, KNOWN, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            yield Oddity(f"{key}: no such key, it has no effect{hint}", front.line_of(key))
+    context, effort = front.text("context"), front.text("effort")
     if context not in (None, "fork"):
-        found.append(f"context {context!r} is unknown, and has no effect; there is fork")
+        words = f"context {context!r} is unknown, and has no effect; there is fork"
+        yield Oddity(words, front.line_of("context"))
     if front.text("agent") and context != "fork":
-        found.append("agent: has no effect without context: fork")
-    return found
+        words = "agent: has no effect without context: fork"
+        yield Oddity(words, front.line_of("agent"))
+    if effort not in (None, *EFFORTS):
+        words = f"effort {effort!r} is unknown, and has no effect; there are {', '.join(EFFORTS)}"
+        yield Oddity(words, front.line_of("effort"))
+    if front.fields.get("hooks") and not _hooks(front):
+        words = "hooks: no object with events, it has no effect"
+        yield Oddity(words, front.line_of("hooks"))
+    if _shell(front) != "bash":
+        words = f"shell {_shell(front)!r}: there is bash alone; commands in the text are not run"
+        yield Oddity(words, front.line_of("shell"))
+    for key in ("disable-model-invocation", "user-invocable"):
+        if key in front.fields and front.switch(key, True) is not front.switch(key, False):
+            words = f"{key} is {front.fields[key]!r}, and has no effect; write true or false"
+            yield Oddity(words, front.line_of(key))
+
+
+def _effort(front: Fronted) -> str | None:
+    named = front.text("effort")
+    return named if named in EFFORTS else None
+
+
+def _shell(front: Fronted) -> str:
+    return (front.text("shell") or "bash").lower()
+
+
+def _hooks(front: Fronted) -> Mapping[str, Json]:
+    given = front.fields.get("hooks")
+    return given if isinstance(given, dict) else {}
 
 
 def _allowed(front: Fronted) -> tuple[str, ...]:

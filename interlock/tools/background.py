@@ -32,6 +32,7 @@ from interlock.tools.ending import how_it_ended
 from interlock.tools.seams import Notices
 from interlock.tools.shell import Command, Finished
 from interlock.tools.tool import ToolError
+from phases.world.updates import CommandEnded, CommandStarted
 
 MOST_RUNNING = 32  # a model that starts more has lost count of them
 
@@ -41,6 +42,7 @@ class BackgroundCommand:
     """One command. What it says is in `log`; `over` is set in the session's loop at its end."""
 
     id: str
+    use_id: str  # of the call that started it
     line: str
     log: Log
     over: anyio.Event = field(factory=anyio.Event)
@@ -67,9 +69,21 @@ class BackgroundCommand:
     def unfinished_line(self) -> str:
         return "" if self.is_over else self._command.unfinished_line
 
+    @property
+    def seconds(self) -> float:
+        return self._seconds if self._seconds is not None else time.monotonic() - self._began
+
+    @property
+    def outcome(self) -> str:
+        """Of one that is over, in a word: completed, failed or stopped."""
+        if self._stage is Stage.KILLED and self.problem is None:
+            return "stopped"
+        code = None if self.finished is None else self.finished.code
+        return "completed" if self._stage is Stage.FINISHED and code == 0 else "failed"
+
     def status(self) -> str:
         """How it stands, as the end of a sentence that its id begins."""
-        seconds = self._seconds if self._seconds is not None else time.monotonic() - self._began
+        seconds = self.seconds
         match self._stage:
             case Stage.RUNNING:
                 return f"has been running for {seconds:.0f} s"
@@ -138,13 +152,15 @@ class Background:
     _last: int = field(default=0, init=False)
     _closed: bool = field(default=False, init=False)
 
-    def start(self, command: Callable[[Log], Command], path: Path) -> BackgroundCommand:
+    def start(
+        self, command: Callable[[Log], Command], path: Path, use_id: str
+    ) -> BackgroundCommand:
         """Start what is made for its log, kept at `path`. Raises ToolError or OSError."""
         running = [one.id for one in self if not one.is_over]
         if len(running) >= MOST_RUNNING:
             raise ToolError(
                 f"{MOST_RUNNING} commands run in the background already, no more can."
-                f" KillShell ends one: {', '.join(running)}."
+                f" TaskStop ends one: {', '.join(running)}."
             )
         portal = self._opened()
         self._last += 1
@@ -157,11 +173,17 @@ class Background:
                 loop.call_soon_threadsafe(self._ended, one)
 
         one = BackgroundCommand(
-            id=f"bash_{self._last}", line=made.line, log=log, command=made, on_end=on_end
+            id=f"bash_{self._last}",
+            use_id=use_id,
+            line=made.line,
+            log=log,
+            command=made,
+            on_end=on_end,
         )
         made.start()
         self.mind(made.output)
         self._commands[one.id] = one
+        self._show_start(one)
         portal.start_task_soon(one.follow)
         return one
 
@@ -204,12 +226,36 @@ class Background:
         one.over.set()
         if one.finished is not None and one.finished.running:
             self.mind(str(one.finished.session))
-        asked = one.stage is Stage.KILLED and one.problem is None
-        if asked or self._closed or self.notices is None:
+        if self._closed or self.notices is None:
+            return
+        self._show_end(one)
+        if one.stage is Stage.KILLED and one.problem is None:
             return
         line = " ".join(one.line.split())
         shown = line if len(line) <= 200 else f"{line[:200]}..."
         self.notices.notify(
-            f"The background command {one.id} {one.status()}. BashOutput shows what it printed"
+            f"The background command {one.id} {one.status()}. TaskOutput shows what it printed"
             f" since you last looked. It was: {shown}"
+        )
+
+    def _show_start(self, one: BackgroundCommand) -> None:
+        if self.notices is not None:
+            whose = self.notices.agent_id
+            self.notices.show(
+                CommandStarted(id=one.id, agent_id=whose, tool_use_id=one.use_id, line=one.line)
+            )
+
+    def _show_end(self, one: BackgroundCommand) -> None:
+        assert self.notices is not None
+        self.notices.show(
+            CommandEnded(
+                id=one.id,
+                agent_id=self.notices.agent_id,
+                tool_use_id=one.use_id,
+                line=one.line,
+                status=one.outcome,
+                summary=f"{one.id} {one.status()}",
+                output=str(one.log.path),
+                seconds=one.seconds,
+            )
         )

@@ -28,7 +28,7 @@ ENDINGS = frozenset({Stage.FINISHED, Stage.TIMED_OUT, Stage.KILLED})
 
 @frozen
 class EndAsked:
-    """KillShell was called, or the session is over."""
+    """TaskStop was called, or the session is over."""
 
     @classmethod
     def specimens(cls) -> tuple[EndAsked, ...]:

@@ -74,7 +74,7 @@ class Bash(Tool):
         " environment, own session, no output), and what it had printed is returned.\n"
         "- With `run_in_background` the call returns at once with an id, for what takes long or"
         " never ends: a server, a build. It has no time limit unless you give `timeout`; what it"
-        " changes of folder and variables is not kept. BashOutput shows what it prints, KillShell"
+        " changes of folder and variables is not kept. TaskOutput shows what it prints, TaskStop"
         " ends it, a notice comes when it has ended: do not wait for it with `sleep`. Of its"
         f" output the first {MAX_ON_DISK >> 20} MiB and the newest are kept.\n"
         "- A program started with `&` goes on after the call, too. All of them end when the"
@@ -186,7 +186,7 @@ class Bash(Tool):
             return self._command(line, cwd, environment, context, time_limit=limit, write=log.add)
 
         path = context.spill / f"{context.call_id}-background.txt"
-        one = self.background.start(command, path)
+        one = self.background.start(command, path, context.use_id)
         return Output("\n".join([f"Running in the background as {one.id}.", *notes]))
 
     def _folder(self, context: ToolContext) -> tuple[Path, list[str]]:

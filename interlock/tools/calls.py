@@ -198,7 +198,7 @@ def prepared(use: ToolUse, tools: Mapping[str, Tool], taken: Taken = unwatched) 
         text = f"The input of this call could not be read: {use.problem}"
         return _refused(use, taken, text, "its input could not be read")
     try:
-        arguments = checked(use.input, tool.input_schema)
+        arguments = checked(tool.named(use.input), tool.input_schema)
     except BadInput as problem:
         text = f"The input does not fit the tool {use.name}: {problem}."
         return _refused(use, taken, text, "its input does not fit the tool")

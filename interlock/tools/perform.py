@@ -208,7 +208,8 @@ class Performer:
         before = await self.hooks.before(call.use, round_.context)
         round_.hook_stopped = round_.hook_stopped or before.stop
         if before.arguments is not None and call.tool is not None:
-            call.arguments = checked(before.arguments, call.tool.input_schema)
+            given = call.tool.named(before.arguments)
+            call.arguments = checked(given, call.tool.input_schema)
         return before
 
     async def _told_hooks(self, round_: Round, call: Call, result: ToolResult) -> ToolResult:

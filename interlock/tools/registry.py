@@ -7,17 +7,17 @@ from difflib import get_close_matches
 
 from interlock.tools.ask_user import AskUserQuestion, Person
 from interlock.tools.bash import Bash, ShellSettings
-from interlock.tools.bash_output import BashOutput
 from interlock.tools.edit import Edit
 from interlock.tools.glob import Glob
 from interlock.tools.grep import Grep
-from interlock.tools.kill_shell import KillShell
 from interlock.tools.multiedit import MultiEdit
 from interlock.tools.notebook_edit import NotebookEdit
 from interlock.tools.plan import EnterPlanMode, ExitPlanMode, PlanMode
 from interlock.tools.read import Read
 from interlock.tools.skill import Elsewhere, Instructions, Skill
 from interlock.tools.sleep import Sleep
+from interlock.tools.task_output import TaskOutput
+from interlock.tools.task_stop import TaskStop
 from interlock.tools.todo import TodoList, TodoWrite
 from interlock.tools.tool import Tool
 from interlock.tools.web.fetch import WebFetch, WebSettings
@@ -56,8 +56,8 @@ def built_in(
         MultiEdit(),
         NotebookEdit(),
         bash,
-        BashOutput(bash.background),
-        KillShell(bash.background),
+        TaskOutput(bash.background),
+        TaskStop(bash.background),
         Glob(),
         Grep(),
         WebFetch(web),
@@ -84,12 +84,14 @@ def with_own(built: dict[str, Tool], own: Iterable[Tool]) -> dict[str, Tool]:
 
 
 def names() -> frozenset[str]:
-    """Every tool there is, also those that are not always on offer."""
-    return frozenset((*built_in(), EnterPlanMode.name, ExitPlanMode.name, Sleep.name, *_AGENTS))
+    """Every name of a tool, also of those that are not always on offer, and old ones."""
+    built = built_in()
+    also = (other for tool in built.values() for other in tool.also)
+    return frozenset((*built, *also, EnterPlanMode.name, ExitPlanMode.name, Sleep.name, *_AGENTS))
 
 
 # Made where loops are run (`interlock/agents`); `Task` is the old name of the first.
-_AGENTS = ("Agent", "Task", "TaskOutput", "TaskStop")
+_AGENTS = ("Agent", "Task")
 
 
 def meant(name: str) -> str | None:

@@ -11,6 +11,7 @@ from attrs import frozen
 from interlock.permissions.decision import Decision, Question
 from phases.world.loop import ToolUseContext
 from phases.world.messages import Json, ToolResult, ToolUse
+from phases.world.updates import Update
 
 
 class Permissions(Protocol):
@@ -56,6 +57,15 @@ class Notices(Protocol):
 
     def notify(self, text: str) -> None:
         """Hand it over; never waits. Called in the session's event loop."""
+        ...
+
+    @property
+    def agent_id(self) -> str | None:
+        """Which agent that is; None: the main one."""
+        ...
+
+    def show(self, update: Update) -> None:
+        """Tell whoever watches the session."""
         ...
 
 

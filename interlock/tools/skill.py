@@ -15,11 +15,12 @@ from interlock.tools.tool import Arguments, Output, Tool, ToolContext, ToolError
 
 @frozen
 class Apart:
-    """A skill that runs as an agent of its own. Neither type nor model: the usual ones."""
+    """A skill that runs as an agent of its own. What is None is as usual."""
 
     name: str
-    agent: str | None
-    model: str | None
+    agent: str | None = None
+    model: str | None = None
+    effort: str | None = None
 
 
 class Instructions(Protocol):

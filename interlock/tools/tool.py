@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from attrs import define, field, frozen
 
@@ -45,6 +46,9 @@ class Touches:
     command: str | None = None
     domain: str | None = None  # the host of the network that is asked
     about: str | None = None  # what a rule's specifier is held against, if no argument says it
+
+
+NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
 def _silent(text: str) -> None:
@@ -99,7 +103,18 @@ class Tool(ABC):
     input_schema: Mapping[str, Json]
     time_limit: float | None = 120.0  # seconds; None: it keeps its own
     also: tuple[str, ...] = ()  # other names that a call may give it
+    also_arguments: Mapping[str, str] = (
+        NO_NAMES  # other names of arguments, and the ones they have
+    )
     falls_with_siblings: bool = False  # one of its calls that fails ends those that run beside it
+
+    def named(self, given: Arguments) -> Arguments:
+        """The arguments of a call, by the names that they have here."""
+        if given.keys().isdisjoint(self.also_arguments):
+            return given
+        here = {self.also_arguments.get(name, name): value for name, value in given.items()}
+        # What goes by its own name counts, if both are given.
+        return {**here, **{name: given[name] for name in here if name in given}}
 
     def effects(self, arguments: Arguments) -> bool:
         """Whether the call may change anything outside this process."""

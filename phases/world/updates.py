@@ -172,6 +172,20 @@ class FromAgent:
 
 
 @frozen(kw_only=True)
+class AgentProgress:
+    """A sub-agent calls a tool; the counts are those up to this call."""
+
+    agent_id: str
+    agent_type: str
+    description: str
+    tool_use_id: str
+    doing: str  # the tool
+    tokens: int
+    calls: int
+    seconds: float
+
+
+@frozen(kw_only=True)
 class AgentEnded:
     """It is over, and its result is on disk; `status` is completed, failed or stopped."""
 
@@ -185,6 +199,30 @@ class AgentEnded:
     transcript: str
     tokens: int
     calls: int
+    seconds: float
+
+
+@frozen(kw_only=True)
+class CommandStarted:
+    """A command runs in the background from now on; `agent_id` is whose, None the main agent's."""
+
+    id: str
+    agent_id: str | None
+    tool_use_id: str
+    line: str
+
+
+@frozen(kw_only=True)
+class CommandEnded:
+    """It is over; `status` is completed, failed or stopped."""
+
+    id: str
+    agent_id: str | None
+    tool_use_id: str
+    line: str
+    status: str
+    summary: str  # one line for a person
+    output: str  # the file that holds what it said
     seconds: float
 
 
@@ -224,7 +262,10 @@ Update = (
     | HookEnded
     | AgentStarted
     | FromAgent
+    | AgentProgress
     | AgentEnded
+    | CommandStarted
+    | CommandEnded
     | Notice
     | Ended
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interlock.scripted import ScriptedServer, reply, tool_use
-from tests.agent.support import Room, tell
+from tests.agent.support import Room, results, tell
 from tests.inbox.looking import last_said
 
 
@@ -16,7 +16,8 @@ async def test_its_end_wakes_a_sleeping_agent_and_is_read_in_the_next_request(ro
         reply("It is ready."),
     ]
     async with ScriptedServer(script) as server, room.open(server) as agent:
-        assert {"Bash", "BashOutput", "KillShell", "Sleep"} <= set(agent.tools)
+        assert {"Bash", "TaskOutput", "TaskStop", "Sleep"} <= set(agent.tools)
+        assert not {"BashOutput", "KillShell"} & set(agent.tools)
 
         told = await tell(agent, "start it")
 
@@ -32,6 +33,44 @@ async def test_its_end_wakes_a_sleeping_agent_and_is_read_in_the_next_request(ro
         (looked,) = last_said(server.requests[3])
         assert looked[1].startswith("ready\n(bash_1 finished with exit code 0")
         assert server.verdict() == ()
+
+
+async def test_the_names_that_models_call_by_habit_work(room: Room) -> None:
+    start = {"command": "echo one; echo two; touch told; sleep 600", "run_in_background": True}
+    script = [
+        reply(
+            tool_use("Bash", start),
+            tool_use("Bash", {"command": "while ! test -e told; do sleep 0.01; done"}),
+        ),
+        reply(tool_use("BashOutput", {"bash_id": "bash_1", "filter": "two"})),
+        reply(tool_use("AgentOutputTool", {"agentId": "bash_1", "block": False})),
+        reply(tool_use("KillShell", {"shell_id": "bash_1"})),
+        reply(tool_use("KillBash", {"shell_id": "bash_1"})),
+        reply("done"),
+    ]
+    async with ScriptedServer(script) as server, room.open(server) as agent:
+        await tell(agent, "start it")
+
+    said = [results(request)[0] for request in server.requests[2:]]
+    looked, again, ended, over = (text for _, text, _ in said)
+    assert looked.startswith("two\n(bash_1 has been running for")
+    assert again.startswith("(no new output)")
+    assert ended.startswith("bash_1 was ended after")
+    assert over.endswith("there is nothing to end.")
+
+
+async def test_a_look_that_waits_comes_back_with_its_end(room: Room) -> None:
+    start = {"command": "sleep 0.2; echo ready", "run_in_background": True}
+    script = [
+        reply(tool_use("Bash", start)),
+        reply(tool_use("TaskOutput", {"task_id": "bash_1", "block": True, "timeout": 60_000})),
+        reply("done"),
+    ]
+    async with ScriptedServer(script) as server, room.open(server) as agent:
+        await tell(agent, "start it")
+
+    ((_, looked, _),) = results(server.requests[2])
+    assert looked.startswith("ready\n(bash_1 finished with exit code 0")
 
 
 async def test_it_goes_on_between_two_prompts_and_its_end_stands_before_the_next(

@@ -64,6 +64,7 @@ def test_a_file_says_all_that_a_definition_holds(work: Path, home: Path) -> None
         model="haiku",
         permission_mode=PermissionMode.PLAN,
         max_turns=7,
+        unheard=("color",),
         origin="project, .claude/agents/reviewer.md",
     )
 
@@ -158,9 +159,8 @@ def test_fields_without_effect_are_told_and_the_rest_counts(work: Path, home: Pa
     result = found(work, home)
 
     assert set(result.types) == {"x"}
-    assert result.warnings == [
-        f"{work}/.claude/agents/x.md:4: mcpServers of an agent have no effect here"
-    ]
+    assert result.notes == [f"{work}/.claude/agents/x.md:4: mcpServers has no effect here"]
+    assert result.warnings == []
 
 
 def test_json_gives_types_as_files_do() -> None:

@@ -159,6 +159,47 @@ async def test_the_child_reads_the_notes_of_its_own_tree(room: Room) -> None:
     assert "1 change of yours was in no commit" in said
 
 
+def put_skill(folder: Path, name: str) -> None:
+    path = folder / ".claude" / "skills" / name / "SKILL.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"---\ndescription: What {name} is for.\n---\nHow {name} is done.")
+
+
+async def test_the_child_is_told_the_skills_as_the_main_agent_is(room: Room) -> None:
+    put_skill(room.work, "committed")
+    sh("git add .; git commit -qm skills", room.work)
+    put_skill(room.work, "not-yet")
+    scripts = {
+        "go": [reply(apart("look")), reply("I see.")],
+        "look": [reply(tool_use("Skill", {"skill": "committed"})), reply("seen")],
+    }
+    async with ScriptedServer(by_prompt(scripts)) as server, room.open(server) as agent:
+        await tell(agent, "go")
+
+    first, second = of(server.requests, "look")
+    assert "- committed: What committed is for." in str(first.body)
+    assert "- not-yet: What not-yet is for." in str(first.body)
+    ((_, fetched, bad),) = results(second)
+    assert not bad
+    assert f"lie in {room.home / 'worktrees'}" in fetched
+    assert "How committed is done." in fetched
+
+
+@pytest.mark.parametrize("pattern", ["**/CLAUDE.md", "{work}/CLAUDE.md"])
+async def test_notes_that_are_excluded_are_excluded_there_too(room: Room, pattern: str) -> None:
+    (room.work / "CLAUDE.md").write_text("not for agents")
+    sh("git add .; git commit -qm notes", room.work)
+    scripts = {"go": [reply(apart("look")), reply("I see.")], "look": [reply("seen")]}
+    options = Options(notes_excluded=(pattern.format(work=room.work.resolve()),))
+    async with (
+        ScriptedServer(by_prompt(scripts)) as server,
+        room.open(server, options=options) as agent,
+    ):
+        await tell(agent, "go")
+
+    assert "not for agents" not in str([request.body for request in server.requests])
+
+
 async def test_without_a_repository_the_call_says_so(tmp_path: Path) -> None:
     room = Room.made(tmp_path)
     scripts = {"go": [reply(apart("work")), reply("I see.")]}

@@ -111,6 +111,7 @@ FLAGS = {
     "sandbox_mode": "sandbox",
 }
 FROM_FILES = {
+    "lent_hooks",
     "rules",
     "notes_excluded",
     "auto_memory",

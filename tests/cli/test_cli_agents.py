@@ -7,6 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from claude_agent_sdk import (
+    ResultMessage,
+    TaskNotificationMessage,
+    TaskProgressMessage,
+    TaskStartedMessage,
+)
+from claude_agent_sdk._internal.message_parser import parse_message
 
 from interlock.scripted import reply, tool_use
 from interlock.scripted.thread import ServerThread
@@ -66,6 +73,86 @@ def test_programs_are_told_of_a_child_by_the_call_that_started_it(shell: Shell) 
     assert lines[-1]["type"] == "result"
     assert lines[-1]["result"] == "all is well"
     assert all({"uuid", "session_id"} <= set(line) for line in lines)
+
+
+BELOW = {
+    "go": [reply(hand("look", kind="reviewer", id_="toolu_go")), reply("all is well")],
+    "look": [reply(hand("deeper", id_="toolu_below")), reply("the report")],
+    "deeper": [
+        reply(tool_use("Read", {"file_path": "a.txt"}), tool_use("Glob", {"pattern": "*"})),
+        reply("deep down"),
+    ],
+}
+
+
+def parsed(ran: Ran) -> list[Any]:
+    """Every line, read as the SDK's own parser reads it: it raises where a key is missing."""
+    return [message for line in ran.lines if (message := parse_message(line)) is not None]
+
+
+def test_the_sdk_follows_children_of_children_by_frames_it_can_read(shell: Shell) -> None:
+    ran = run(
+        shell,
+        *("--agents", REVIEWER, "--output-format", "stream-json", "--verbose"),
+        scripts=BELOW,
+    )
+
+    messages = parsed(ran)
+    started = [each for each in messages if isinstance(each, TaskStartedMessage)]
+    assert [each.tool_use_id for each in started] == ["toolu_go", "toolu_below"]
+    progress = [each for each in messages if isinstance(each, TaskProgressMessage)]
+    assert [(each.tool_use_id, each.last_tool_name) for each in progress] == [
+        ("toolu_go", "Agent"),
+        ("toolu_below", "Read"),
+        ("toolu_below", "Glob"),
+    ]
+    assert [each.usage["tool_uses"] for each in progress] == [1, 1, 2]
+    ended = [each for each in messages if isinstance(each, TaskNotificationMessage)]
+    assert [each.tool_use_id for each in ended] == ["toolu_below", "toolu_go"]
+    assert {each.status for each in ended} == {"completed"}
+    below = [line for line in ran.lines if line.get("parent_tool_use_id") == "toolu_below"]
+    assert [line["type"] for line in below] == ["user", "assistant", "assistant", "user", "user"]
+
+
+def test_the_sdk_sees_a_child_in_the_background_begin_and_end(shell: Shell) -> None:
+    scripts = {
+        "go": [reply(hand("look", run_in_background=True)), reply("started")],
+        "look": [reply(tool_use("Bash", {"command": "sleep 600"}))],
+    }
+    ran = run(
+        shell,
+        *("--permission-mode", "bypassPermissions", "--output-format", "stream-json"),
+        "--verbose",
+        scripts=scripts,
+    )
+
+    kinds = [type(message) for message in parsed(ran)]
+    assert kinds[-1] is ResultMessage
+    (ended,) = [each for each in parsed(ran) if isinstance(each, TaskNotificationMessage)]
+    assert ended.status == "stopped"
+    assert kinds.count(TaskStartedMessage) == 1
+
+
+def test_the_sdk_sees_a_command_in_the_background_as_a_task(shell: Shell) -> None:
+    command = {"command": "true", "run_in_background": True}
+    scripts = {
+        "go": [
+            reply(tool_use("Bash", command, id="toolu_go")),
+            reply(tool_use("Sleep", {"seconds": 600})),
+            reply("it has ended"),
+        ]
+    }
+    ran = run(
+        shell,
+        *("--permission-mode", "bypassPermissions", "--output-format", "stream-json"),
+        "--verbose",
+        scripts=scripts,
+    )
+
+    (started,) = [each for each in parsed(ran) if isinstance(each, TaskStartedMessage)]
+    (ended,) = [each for each in parsed(ran) if isinstance(each, TaskNotificationMessage)]
+    assert (started.task_type, started.tool_use_id) == ("local_bash", "toolu_go")
+    assert (ended.task_id, ended.status) == (started.task_id, "completed")
 
 
 def test_a_person_sees_the_progress_of_a_child_in_short_lines(shell: Shell) -> None:

@@ -31,7 +31,7 @@ def test_all_are_listed_with_their_origin_and_what_is_odd(shell: Shell) -> None:
         "/review: How reviews are done.",
         f"  user skill, for you and the model; {review}",
         f"! {taken}: not used, user skill /review goes before it",
-        f"! {review}: colour: no such key, it has no effect",
+        f"! {review}:3: colour: no such key, it has no effect",
         f"! {bad}: it is no text",
     ]
 

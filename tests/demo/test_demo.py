@@ -153,7 +153,7 @@ def test_a_tool_that_is_not_there_cannot_be_switched_off(tmp_path: Path) -> None
     assert (demo.returncode, demo.stdout) == (1, "")
     assert demo.stderr == (
         "interlock: demo: no such tool: Nope; there are Read, Write, Edit, MultiEdit, "
-        "NotebookEdit, Bash, BashOutput, KillShell, Glob, Grep, WebFetch, TodoWrite, "
+        "NotebookEdit, Bash, TaskOutput, TaskStop, Glob, Grep, WebFetch, TodoWrite, "
         "AskUserQuestion, Skill (--without)\n"
     )
 

@@ -283,7 +283,7 @@ def _soon(turns: int, act: Callable[[], object]) -> None:
 # Named one by one, and no memory kept: what stands before the conversation then stays as large as
 # it is, and the small windows of scenes go on filling where they do.
 TOOLS = (
-    *("Read", "Write", "Edit", "MultiEdit", "NotebookEdit", "Bash", "BashOutput", "KillShell"),
+    *("Read", "Write", "Edit", "MultiEdit", "NotebookEdit", "Bash", "TaskOutput", "TaskStop"),
     *("Glob", "Grep", "WebFetch", "TodoWrite", "AskUserQuestion"),
     *("EnterPlanMode", "ExitPlanMode", "Sleep"),
 )

@@ -13,7 +13,7 @@ import pytest
 from interlock.agents.kept import kept
 from interlock.cli.tree import tree_of
 from interlock.permissions import Answer, Decision, Question
-from interlock.remote.wire import RUNS, Order, encoded
+from interlock.remote.wire import RUNS, VERSION, Order, encoded
 from interlock.scripted import ScriptedServer, reply, tool_use
 from interlock.sessions.runs import RunFile
 from phases.world.updates import (
@@ -73,7 +73,7 @@ async def test_a_remote_child_is_seen_as_one_that_runs_here(room: Room, tmp_path
     assert shape(told.updates) == shape(local.updates)
     assert (box.work / "made.txt").exists()
     ((_, said, bad),) = results(of(server.requests, "go")[1])
-    assert not bad
+    assert not bad, said
     assert said.startswith("the report")
     assert f"the remote box ({box.url}), in {box.work}" in said
     assert left.trace.header.chain_id == told.trace.header.chain_id
@@ -248,7 +248,7 @@ async def test_a_run_that_nobody_reads_is_ended(room: Room, tmp_path: Path) -> N
             ):
                 definition = agent.crew.tree.catalogue.find("general-purpose")
                 order = Order(
-                    version=1,
+                    version=VERSION,
                     agent_id="0123456789abcdef",
                     definition=definition,
                     description="work",
@@ -342,3 +342,67 @@ async def test_a_server_that_ends_says_so_to_the_parent(room: Room, tmp_path: Pa
     assert "it was interrupted" in said or "the remote box was lost" in said
     assert code == 143
     assert [one for one in living(box.work) if "sleep" in one] == []
+
+
+async def test_a_fork_takes_the_conversation_along(room: Room, tmp_path: Path) -> None:
+    scripts = {
+        "go": [
+            reply({"type": "text", "text": "I think."}, there("on your own", kind="fork")),
+            reply("the report"),
+            reply("I see."),
+        ]
+    }
+    async with ScriptedServer(by_prompt(scripts)) as server:
+        with served(tmp_path, server.base_url) as box:
+            async with room.open(server, options=knowing(box.url)) as agent:
+                await tell(agent, "go")
+
+    _, forked, last = server.requests
+    assert "I think." in str(forked.body["messages"])
+    assert "on your own" in str(forked.body["messages"][-1])
+    ((_, said, bad),) = results(last)
+    assert not bad, said
+    assert said.startswith("the report")
+    assert server.verdict() == ()
+
+
+async def test_a_result_too_long_to_show_is_fetched_and_named_as_it_lies_here(
+    room: Room, tmp_path: Path
+) -> None:
+    def answer(request: Any) -> Any:
+        if "work" not in str(request.body["messages"][0]):
+            return reply(there("work")) if len(request.body["messages"]) == 1 else reply("I see.")
+        if len(request.body["messages"]) == 1:
+            return bash("seq 1 40000")
+        shown = results(request)[0][1]
+        path = next(word for word in shown.split() if "/tool-results/" in word)
+        return reply(f"all of it is in {path.rstrip('.]),')}")
+
+    async with ScriptedServer(answer) as server:
+        with served(tmp_path, server.base_url) as box:
+            async with room.open(server, options=knowing(box.url)) as agent:
+                await tell(agent, "go")
+                here = agent.paths.tool_results
+
+    ((_, said, bad),) = results(server.requests[-1])
+    assert not bad, said
+    path = Path(said.splitlines()[0].removeprefix("all of it is in "))
+    assert path.is_relative_to(here)
+    assert path.read_text().startswith("1\n2\n3\n")
+    assert path.read_text().endswith("39999\n40000\n")
+
+
+async def test_what_it_says_may_hold_what_else_ends_a_line(room: Room, tmp_path: Path) -> None:
+    odd = "one\u2028two\u0085three\u2029four"
+    scripts = {
+        "go": [reply(there("work")), reply("I see.")],
+        "work": [reply(odd)],
+    }
+    async with ScriptedServer(by_prompt(scripts)) as server:
+        with served(tmp_path, server.base_url) as box:
+            async with room.open(server, options=knowing(box.url)) as agent:
+                await tell(agent, "go")
+
+    ((_, said, bad),) = results(of(server.requests, "go")[1])
+    assert not bad, said
+    assert said.startswith(odd)

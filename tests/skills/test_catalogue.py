@@ -93,7 +93,20 @@ def test_one_that_runs_as_an_agent_says_of_which_type(home: Path, project: Path)
     ("fields", "problem"),
     [
         ({"colour": "red"}, "colour: no such key, it has no effect"),
-        ({"hooks": "{}"}, "hooks: has no effect here"),
+        ({"contxt": "fork"}, "contxt: no such key, it has no effect; did you mean context?"),
+        ({"hooks": "run.sh"}, "hooks: no object with events, it has no effect"),
+        (
+            {"effort": "huge"},
+            "effort 'huge' is unknown, and has no effect; there are low, medium, high, xhigh, max",
+        ),
+        (
+            {"shell": "powershell"},
+            "shell 'powershell': there is bash alone; commands in the text are not run",
+        ),
+        (
+            {"user-invocable": "perhaps"},
+            "user-invocable is 'perhaps', and has no effect; write true or false",
+        ),
         ({"context": "spoon"}, "context 'spoon' is unknown, and has no effect; there is fork"),
         ({"agent": "Explore"}, "agent: has no effect without context: fork"),
         ({"name": "a b"}, "its name 'a b' cannot be typed as a command; it is called x"),
@@ -109,6 +122,8 @@ def test_what_is_odd_is_told_and_the_skill_works(
 
     assert list(found.skills) == ["x"]
     assert [one.words for one in found.problems] == [problem]
+    line = 1 if "YAML" in problem else 3  # its own, behind the description
+    assert found.problems[0].place == f"{found.skills['x'].path}:{line}"
 
 
 @pytest.mark.parametrize(

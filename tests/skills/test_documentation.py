@@ -10,7 +10,7 @@ import pytest
 from interlock.front_matter import fronted
 from interlock.skilled import LARGEST
 from interlock.skills import Kind, Sort, load, pieces
-from interlock.skills.skill import KNOWN, WITHOUT_EFFECT
+from interlock.skills.skill import KNOWN
 from phases.world.limits import Limits
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -23,8 +23,6 @@ def test_every_key_is_in_the_table_and_no_other() -> None:
 
     keys = {key for row in rows for key in re.findall(r"`([\w-]+)`", row[0])}
     assert keys == KNOWN
-    (without,) = [row[0] for row in rows if row[1].strip() == "no effect here"]
-    assert set(re.findall(r"`([\w-]+)`", without)) == WITHOUT_EFFECT
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,9 @@ from interlock.tools.background_lifecycle import (
     Stage,
 )
 from interlock.tools.background_log import NEWEST, Log
-from interlock.tools.bash_output import BashOutput
-from interlock.tools.kill_shell import KillShell
+from interlock.tools.task_output import TaskOutput
+from interlock.tools.task_stop import TaskStop
+from phases.world.updates import CommandEnded, CommandStarted, Update
 from tests.tools.places import Place, until
 from tests.tools.test_tools_bash import running
 
@@ -35,6 +36,11 @@ class Heard:
     """Where notices arrive."""
 
     notices: list[str] = field(factory=list)
+    shown: list[Update] = field(factory=list)
+    agent_id: str | None = None
+
+    def show(self, update: Update) -> None:
+        self.shown.append(update)
 
     def notify(self, text: str) -> None:
         self.notices.append(text)
@@ -46,7 +52,7 @@ def heard(place: Place) -> Heard:
     heard = Heard()
     bash = Bash(ShellSettings(notices=heard))
     place.tools |= {
-        tool.name: tool for tool in (bash, BashOutput(bash.background), KillShell(bash.background))
+        tool.name: tool for tool in (bash, TaskOutput(bash.background), TaskStop(bash.background))
     }
     return heard
 
@@ -84,6 +90,27 @@ async def test_it_returns_at_once_and_its_end_is_told(place: Place, heard: Heard
     assert notice.endswith("It was: echo begun; while ! test -e stop; do sleep 0.01; done; exit 3")
 
 
+async def test_who_watches_the_session_is_told_that_it_begins_and_how_it_ends(
+    place: Place, heard: Heard
+) -> None:
+    await background(place, "echo fine")
+    await over(place)
+    await background(place, "exit 3")
+    await over(place, "bash_2")
+    await background(place, "sleep 100")
+    await place.said("TaskStop", task_id="bash_3")
+
+    begun = [update.line for update in heard.shown if isinstance(update, CommandStarted)]
+    assert begun == ["echo fine", "exit 3", "sleep 100"]
+    ended = [update for update in heard.shown if isinstance(update, CommandEnded)]
+    assert [(each.id, each.status) for each in ended] == [
+        ("bash_1", "completed"),
+        ("bash_2", "failed"),
+        ("bash_3", "stopped"),
+    ]
+    assert Path(ended[0].output).read_text() == "fine\n"
+
+
 async def test_a_signal_that_ends_it_is_named(place: Place, heard: Heard) -> None:
     await background(place, "kill -9 $$")
     await over(place)
@@ -99,7 +126,7 @@ async def test_it_begins_with_the_folder_and_variables_and_leaves_them(
     await background(place, "pwd; echo $X; cd /; export X=2")
 
     await over(place)
-    assert (await place.said("BashOutput", bash_id="bash_1")).startswith(
+    assert (await place.said("TaskOutput", task_id="bash_1")).startswith(
         f"{place.folder}/sub\n1\n"
     )
     assert await place.said("Bash", command="pwd; echo $X") == f"{place.folder}/sub\n1"
@@ -135,15 +162,15 @@ async def test_killing_ends_the_whole_tree_and_no_notice_follows(
     )
     await until((place.folder / "begun").exists)
 
-    said = await place.said("KillShell", shell_id="bash_1")
+    said = await place.said("TaskStop", task_id="bash_1")
 
     assert said.startswith("bash_1 was ended after ")
     assert running(mark) == []
     assert heard.notices == []
-    last = await place.said("BashOutput", bash_id="bash_1")
+    last = await place.said("TaskOutput", task_id="bash_1")
     assert last.startswith("half\n")  # and perhaps bash's own word about what was ended
     assert "(bash_1 was ended" in last
-    again = await place.said("KillShell", shell_id="bash_1")
+    again = await place.said("TaskStop", task_id="bash_1")
     assert again.endswith("there is nothing to end.")
 
 
@@ -151,7 +178,7 @@ async def test_what_it_leaves_running_is_named_and_goes_on(place: Place, heard: 
     await background(place, "(while ! test -e stop; do sleep 0.01; done; echo late) & echo done")
     await over(place)
 
-    said = await place.said("BashOutput", bash_id="bash_1")
+    said = await place.said("TaskOutput", task_id="bash_1")
 
     assert said.startswith("done\n(bash_1 finished with exit code 0")
     assert "Still running in the background: " in said
@@ -213,26 +240,26 @@ async def test_each_look_shows_what_is_new(place: Place, heard: Heard) -> None:
     log = started(place).log
     await until(lambda: log.total == 4)
 
-    first = await place.said("BashOutput", bash_id="bash_1")
-    second = await place.said("BashOutput", bash_id="bash_1")
+    first = await place.said("TaskOutput", task_id="bash_1")
+    second = await place.said("TaskOutput", task_id="bash_1")
     place.put("go", "")
     await until(lambda: started(place).unfinished_line == "unfinished")
-    third = await place.said("BashOutput", bash_id="bash_1")
+    third = await place.said("TaskOutput", task_id="bash_1")
 
     assert first.startswith("one\n(bash_1 has been running for ")
     assert second.startswith("(no new output)\n(bash_1 has been running")
     assert third.startswith("two\n(The line it is printing: unfinished)\n(bash_1 has been")
-    await place.said("KillShell", shell_id="bash_1")
+    await place.said("TaskStop", task_id="bash_1")
 
 
 async def test_a_filter_shows_only_the_lines_that_match(place: Place, heard: Heard) -> None:
     await background(place, "seq 1000; echo ERROR: -v")
     await over(place)
 
-    said = await place.said("BashOutput", bash_id="bash_1", filter="^(99\\d|ERROR.*)$")
+    said = await place.said("TaskOutput", task_id="bash_1", filter="^(99\\d|ERROR.*)$")
 
     assert said.splitlines()[:-1] == [*map(str, range(990, 1000)), "ERROR: -v"]
-    assert (await place.said("BashOutput", bash_id="bash_1")).startswith("(no new output)")
+    assert (await place.said("TaskOutput", task_id="bash_1")).startswith("(no new output)")
 
 
 @pytest.mark.parametrize("pattern", ["-v", "--help", "nothing like it", "(a*)*b$"])
@@ -242,7 +269,7 @@ async def test_no_filter_is_an_option_or_takes_for_ever(
     await background(place, "head -c 200000 /dev/zero | tr '\\0' a; echo")
     await over(place)
 
-    said = await place.said("BashOutput", bash_id="bash_1", filter=pattern)
+    said = await place.said("TaskOutput", task_id="bash_1", filter=pattern)
 
     assert said.startswith("(no new output)\n(bash_1 finished")
 
@@ -251,8 +278,8 @@ async def test_a_filter_that_is_no_pattern_is_refused(place: Place, heard: Heard
     await background(place, "echo a")
     await over(place)
 
-    assert "failed" in await place.refused("BashOutput", bash_id="bash_1", filter="(")
-    assert (await place.said("BashOutput", bash_id="bash_1")).startswith("a\n")
+    assert "failed" in await place.refused("TaskOutput", task_id="bash_1", filter="(")
+    assert (await place.said("TaskOutput", task_id="bash_1")).startswith("a\n")
 
 
 async def test_a_filter_reads_all_that_was_printed_however_much(
@@ -261,7 +288,7 @@ async def test_a_filter_reads_all_that_was_printed_however_much(
     await background(place, "echo first; seq 200000; echo last")
     await over(place)
 
-    said = await place.said("BashOutput", bash_id="bash_1", filter="^(first|last|100000)$")
+    said = await place.said("TaskOutput", task_id="bash_1", filter="^(first|last|100000)$")
 
     assert said.splitlines()[:-1] == ["first", "100000", "last"]
 
@@ -270,7 +297,7 @@ async def test_too_much_to_show_is_cut_and_the_file_named(place: Place, heard: H
     await background(place, "seq 100000")
     await over(place)
 
-    said = await place.said("BashOutput", bash_id="bash_1")
+    said = await place.said("TaskOutput", task_id="bash_1")
 
     saved = place.folder.parent / "spill/call-background.txt"
     assert f"bytes left out here; the whole is in {saved} ...]" in said
@@ -283,16 +310,16 @@ async def test_too_much_to_show_is_cut_and_the_file_named(place: Place, heard: H
 async def test_without_an_id_all_are_listed_and_a_wrong_one_names_them(
     place: Place, heard: Heard
 ) -> None:
-    assert await place.said("BashOutput") == "No command was started in the background."
+    assert await place.said("TaskOutput") == "Nothing was started in the background."
     await background(place, "true")
     await background(place, "sleep 100")
     await over(place)
 
-    listed = (await place.said("BashOutput")).splitlines()
+    listed = (await place.said("TaskOutput")).splitlines()
 
     assert [line.partition(":")[2] for line in listed] == [" true", " sleep 100"]
-    assert "There are: bash_1, bash_2." in await place.refused("BashOutput", bash_id="bash_9")
-    await place.said("KillShell", shell_id="bash_2")
+    assert "There are: bash_1, bash_2." in await place.refused("TaskOutput", task_id="bash_9")
+    await place.said("TaskStop", task_id="bash_2")
 
 
 # --- the log ---------------------------------------------------------------------------------
@@ -348,6 +375,6 @@ def test_the_whole_lifecycle(stage: Stage, outcome: EndAsked | Ended, becomes: S
 
 
 def test_its_tools_ask_nobody_and_never_start_early(place: Place) -> None:
-    for tool in (place.tools["BashOutput"], place.tools["KillShell"]):
+    for tool in (place.tools["TaskOutput"], place.tools["TaskStop"]):
         assert not tool.effects({})
         assert not tool.concurrency_safe({})

@@ -1,10 +1,15 @@
-"""BashOutput: what a command in the background has printed since the last look, and its status."""
+"""TaskOutput: what runs in the background, how it stands, and what it has printed since last time.
+
+Here it knows commands; `interlock/agents` widens it to agents. It takes the names and arguments of
+the tools it stands for, which models call by habit.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 from pathlib import Path
+from types import MappingProxyType
 
 import anyio
 from attrs import define, field
@@ -15,25 +20,44 @@ from interlock.tools.background_log import Log
 from interlock.tools.ending import left_behind
 from interlock.tools.tool import Arguments, Output, Tool, ToolContext, ToolError
 
+NOTHING = "Nothing was started in the background."
+MOST_WAIT_MS = 600_000
+_WAIT_MS = 30_000
 _ROOM_FOR_NOTES = 1_500  # characters below the cap for what we say beside the output
 _FILTER_LIMIT_S = 5.0
 _CHUNK = 1 << 16
 
 
-class BashOutput(Tool):
-    name = "BashOutput"
-    time_limit = 30.0
+class TaskOutput(Tool):
+    name = "TaskOutput"
+    also = ("BashOutput", "BashOutputTool", "AgentOutputTool")
+    also_arguments = MappingProxyType({"bash_id": "task_id", "agentId": "task_id"})
+    time_limit = MOST_WAIT_MS / 1000 + 30
     description = (
         "Shows what a background command has printed since you last looked, and whether it still"
-        " runs or how it ended. Without `bash_id` it lists all background commands.\n"
-        "- `filter` is a regular expression (ripgrep's): only lines that match are shown, and"
-        " the others count as looked at.\n"
-        "- Do not ask again and again: a notice comes when the command ends."
+        " runs or how it ended; of an agent in the background how it stands, and its result once"
+        " it is over. Without `task_id` it lists all of them.\n"
+        "- For an agent it waits, `timeout` milliseconds at most, unless `block` is false; for a"
+        " command only if `block` is true.\n"
+        "- `filter` is a regular expression (ripgrep's): only lines of a command that match are"
+        " shown, and the others count as looked at.\n"
+        "- Do not ask again and again: a notice comes at the end. The result of an agent is told"
+        " once: by this tool, or by that notice."
     )
     input_schema = {  # noqa: RUF012 (never changed)
         "type": "object",
         "properties": {
-            "bash_id": {"type": "string", "description": "The id Bash gave, such as bash_1."},
+            "task_id": {
+                "type": "string",
+                "description": "The id that Bash or Agent gave, such as bash_1.",
+            },
+            "block": {"type": "boolean", "description": "Wait for its end."},
+            "timeout": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": MOST_WAIT_MS,
+                "description": "Milliseconds; default 30000.",
+            },
             "filter": {"type": "string", "description": "Show only lines that match this."},
         },
         "additionalProperties": False,
@@ -49,9 +73,12 @@ class BashOutput(Tool):
     # for a reply that may yet be dropped.
 
     async def run(self, arguments: Arguments, context: ToolContext) -> Output:
-        if "bash_id" not in arguments:
-            return Output(_listed(self._background))
-        one = self._background.find(arguments["bash_id"])
+        if not arguments.get("task_id"):
+            return Output("\n".join(self.listed()) or NOTHING)
+        one = self._background.find(arguments["task_id"])
+        if arguments.get("block", False):
+            with anyio.move_on_after(wait_of(arguments)):
+                await one.over.wait()
         pattern = arguments.get("filter")
         most = max(500, context.limits.tool_output_cap - _ROOM_FOR_NOTES)
         over = one.is_over  # asked first: what it printed until then is in the log by now
@@ -70,10 +97,18 @@ class BashOutput(Tool):
             notes += left_behind(one.finished)
         return Output("\n".join([shown or "(no new output)", *notes]))
 
+    def listed(self) -> list[str]:
+        """A line for each."""
+        return [
+            f"{one.id} {one.status()}: {' '.join(one.line.split())[:200]}"
+            for one in self._background
+        ]
 
-def _listed(background: Background) -> str:
-    lines = [f"{one.id} {one.status()}: {' '.join(one.line.split())[:200]}" for one in background]
-    return "\n".join(lines) or "No command was started in the background."
+
+def wait_of(arguments: Arguments) -> float:
+    """How long a call is willing to wait, in seconds."""
+    milliseconds: int = arguments.get("timeout", _WAIT_MS)
+    return milliseconds / 1000
 
 
 async def _matching(
