@@ -256,6 +256,19 @@ def test_help_and_version_import_nothing_heavy(shell: Shell, flag: str) -> None:
     assert ran.out.splitlines()[-1] == "[] 0"
 
 
+def test_a_run_is_assembled_without_what_only_others_need(shell: Shell) -> None:
+    code = (
+        "import sys, interlock.assembly, interlock.cli.headless;"
+        "heavy = {'anthropic', 'h11', 'html', 'mcp', 'PIL', 'prompt_toolkit', 'pydantic', 'pypdf',"
+        " 'starlette', 'structlog', 'tree_sitter', 'interlock.cli.stream_json',"
+        " 'interlock.recording.player', 'interlock.recording.scrub'};"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    ran = shell.run("-c", code, program=(REAL[0],))
+
+    assert ran.out == "[]\n"
+
+
 @pytest.mark.parametrize("flag", ["-v", "--version"])
 def test_the_version_begins_with_a_number(shell: Shell, flag: str) -> None:
     assert shell.run(flag, program=REAL).out == "0.1.0 (Interlock)\n"
