@@ -16,6 +16,11 @@ from phases.world.messages import Kind
 from tests.cli.shell import FAKE, REAL, Shell
 
 
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    return Shell(tmp_path, fresh=True)  # how a process begins and ends is what this is about
+
+
 def test_a_whole_answer_is_on_stdout_alone_and_exits_0(shell: Shell) -> None:
     ran = shell.run("-p", "hi", env={"FAKE": "say:the answer"})
 
