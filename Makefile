@@ -62,7 +62,7 @@ local-model: install ## run the loop with a real model: MODEL=file.gguf, or the 
 	case "$(MODEL)" in http*) ;; *) command -v llama-server >/dev/null || $(BIN)/python -m pip install --quiet xllamacpp;; esac
 	INTERLOCK_LOCAL_MODEL="$(MODEL)" $(BIN)/python -m pytest tests/local_model -rs
 
-bench: install ## overhead, calls side by side, 3,000 turns, floods, large files, replay, recording, resume, append
+bench: install ## overhead, calls side by side, 3,000 turns, floods, large files, replay, recording, start, resume, append
 	$(BIN)/python benches/overhead.py
 	$(BIN)/python benches/parallel_tools.py
 	$(BIN)/python benches/long_job.py
@@ -71,6 +71,7 @@ bench: install ## overhead, calls side by side, 3,000 turns, floods, large files
 	$(BIN)/python benches/read_huge.py
 	$(BIN)/python benches/replay.py
 	$(BIN)/python -m benches.recording
+	$(BIN)/python benches/start.py
 	$(BIN)/python benches/resume.py
 	$(BIN)/python benches/append.py
 

@@ -19,7 +19,8 @@ from typing import Any, TypeVar
 from fsm import Record, Trace, TraceWriter, read_trace
 from fsm.replay import Changes, replay
 from interlock import records
-from interlock.recording import read_recording, rerun
+from interlock.recording import read_recording
+from interlock.recording.rerun import rerun
 from interlock.table import LOOP
 from interlock.testing import call, play, says, tool
 from interlock.what_if import Verdict, change_of, run_otherwise

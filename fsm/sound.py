@@ -9,6 +9,7 @@ import inspect
 import re
 from collections.abc import Callable
 from enum import StrEnum
+from functools import lru_cache
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -125,11 +126,10 @@ def _signature(
     problem = _unusable(function)
     if problem:
         raise DeclarationError(machine.name, str(edge), f"{kind} {name_of(function)} {problem}")
-    try:
-        hints = get_type_hints(function)
-        parameters = list(inspect.signature(function).parameters)
-    except (NameError, TypeError, ValueError):
+    read = _annotations(function)
+    if read is None:
         return  # without annotations that resolve here there is nothing to compare
+    hints, parameters = read
     if len(parameters) != 2:
         raise DeclarationError(
             machine.name, str(edge), f"{kind} {name_of(function)} must take (loop, outcome)"
@@ -149,6 +149,14 @@ def _signature(
             str(edge),
             f"{kind} {name_of(function)} returns {_name(hints['return'])}, not {returns.__name__}",
         )
+
+
+@lru_cache(maxsize=256)  # most guards stand on many edges, and reading them is half of the checks
+def _annotations(function: Callable[..., Any]) -> tuple[dict[str, Any], list[str]] | None:
+    try:
+        return get_type_hints(function), list(inspect.signature(function).parameters)
+    except (NameError, TypeError, ValueError):
+        return None
 
 
 def _unusable(function: Callable[..., Any]) -> str | None:

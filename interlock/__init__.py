@@ -217,9 +217,9 @@ _HOMES = {
     "phases.world.states": "State",
     "phases.world.updates": (
         "AgentEnded AgentProgress AgentStarted AttemptDropped CommandEnded CommandStarted "
-        "Compaction FromAgent HookEnded HookStarted ModelSwitched Notice QueueChanged RequestStarted Retrying "
-        "StreamEvent TextArrived ThinkingArrived TodosChanged ToolProgress ToolRunning "
-        "ToolStarted"
+        "Compaction FromAgent HookEnded HookStarted ModelSwitched Notice QueueChanged "
+        "RequestStarted Retrying StreamEvent TextArrived ThinkingArrived TodosChanged ToolProgress "
+        "ToolRunning ToolStarted"
     ),
     "phases.world.usage": "Usage",
 }

@@ -1,7 +1,5 @@
 """`python -m interlock`."""
 
-import sys
+from interlock.cli.main import program
 
-from interlock.cli.main import main
-
-sys.exit(main())
+program()

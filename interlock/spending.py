@@ -15,20 +15,20 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import structlog
 from attrs import define, field, frozen
 from cattrs import Converter
 
 from interlock.durability import Disk, Moment
 from interlock.home import COSTS
 from interlock.ledger import Account, Payment
+from interlock.quiet import Quiet
 from interlock.sessions.ends import Listed
 from interlock.sessions.lines import append_line
 from interlock.sessions.transcript import private_folder
 from phases.world.messages import encoded
 from phases.world.usage import Usage
 
-_log = structlog.get_logger(__name__)
+_log = Quiet(__name__)
 _converter = Converter(detailed_validation=False)
 _LAYERS = 2  # folders that lead to the file and may be new when the transcript's are known
 _LAST = 4096  # bytes that hold the last line, which has the session's total in it

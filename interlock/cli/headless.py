@@ -24,9 +24,8 @@ from interlock.cli.flags import words_of
 from interlock.cli.logs import configure
 from interlock.cli.main import PIPE_CLOSED, complain
 from interlock.cli.output import Output
-from interlock.cli.render import Json, Live, Plain, Renderer
+from interlock.cli.render import Json, Live, Plain, Renderer, Session
 from interlock.cli.signals import Signals
-from interlock.cli.stream_json import Session, StreamJson
 from interlock.cli.verdict import line_of
 from interlock.configuration import Flags, sources_of
 from interlock.configured import configured
@@ -293,6 +292,8 @@ def renderer_of(job: Job, session: Session, output: Output) -> Renderer:
     live = Live(write=_stderr, verbose=job.verbose)
     match job.output_format:
         case "stream-json":
+            from interlock.cli.stream_json import StreamJson
+
             return StreamJson(
                 output=output,
                 session=session,

@@ -5,11 +5,20 @@ from __future__ import annotations
 import logging
 import sys
 
-import structlog
-
 
 def configure(*, debug: bool) -> None:
-    """With `debug`, every edge of the machine is a line on stderr; else warnings and errors."""
+    """With `debug`, every edge of the machine is a line on stderr; else nothing is logged."""
+    # Libraries log through the standard module; their warnings are not the user's business.
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.INFO if debug else logging.CRITICAL, force=True
+    )
+    if debug:
+        _show_ours()
+
+
+def _show_ours() -> None:
+    import structlog  # nothing of ours is logged without it, and so it need not be imported
+
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -20,13 +29,7 @@ def configure(*, debug: bool) -> None:
                 key_order=["timestamp", "level", "event"], drop_missing=True
             ),
         ],
-        wrapper_class=structlog.make_filtering_bound_logger(
-            logging.DEBUG if debug else logging.CRITICAL
-        ),
+        wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=False,
-    )
-    # Libraries log through the standard module; their warnings are not the user's business.
-    logging.basicConfig(
-        stream=sys.stderr, level=logging.INFO if debug else logging.CRITICAL, force=True
     )

@@ -7,7 +7,7 @@ request (`--verbose`), else only what a person who waits must know.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 from attrs import define, field, frozen
 
@@ -38,6 +38,23 @@ from phases.world.updates import (
 
 _TODO_MARKS = {"completed": "☒", "in_progress": "▸", "pending": "☐"}
 _WIDTH = 160  # characters of a call or a result that is mentioned in passing
+
+
+class Session(Protocol):
+    """What a renderer asks of an agent."""
+
+    @property
+    def session_id(self) -> str: ...
+    @property
+    def model(self) -> str: ...
+    @property
+    def tools(self) -> tuple[str, ...]: ...
+    @property
+    def cwd(self) -> Any: ...
+    @property
+    def permission_mode(self) -> Any: ...
+    @property
+    def agents(self) -> tuple[str, ...]: ...
 
 
 class Renderer(Protocol):

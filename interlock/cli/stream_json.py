@@ -7,7 +7,7 @@ holds, under the same uuid. Only raw events (`--include-partial-messages`) run a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any
 from uuid import uuid4
 
 from attrs import frozen
@@ -15,6 +15,7 @@ from attrs import frozen
 from interlock import __version__
 from interlock.cli.lines import line_of
 from interlock.cli.output import Output
+from interlock.cli.render import Session
 from interlock.cli.result import result_of
 from interlock.cli.verdict import line_of as error_line_of
 from interlock.cli.verdict import sdk_error_of, sdk_error_of_kind, wire_of
@@ -50,23 +51,6 @@ from phases.world.updates import (
 )
 
 Json = dict[str, Any]
-
-
-class Session(Protocol):
-    """What a renderer asks of an agent."""
-
-    @property
-    def session_id(self) -> str: ...
-    @property
-    def model(self) -> str: ...
-    @property
-    def tools(self) -> tuple[str, ...]: ...
-    @property
-    def cwd(self) -> Any: ...
-    @property
-    def permission_mode(self) -> Any: ...
-    @property
-    def agents(self) -> tuple[str, ...]: ...
 
 
 @frozen(kw_only=True)

@@ -7,9 +7,9 @@ It cannot be complete: a program may obey any name. Ours are all on it, whatever
 from __future__ import annotations
 
 import re
+from functools import cache
 
-_STEERING = re.compile(
-    r"""
+_STEERING = r"""
     # this agent, and those that read the same names: each has its place in settings, or none
     (INTERLOCK|CLAUDE|ANTHROPIC)_.* | CLAUDECODE
     # where requests and keys go, and whose certificates are believed
@@ -47,11 +47,15 @@ _STEERING = re.compile(
     | .*_(PLUGIN|LIBRARY|EXEC|EXECUTABLE)_(PATH|DIR|FILE)
     | .*_(MODULES|EXTRA_MODULES|EXECUTABLE)
     | MANPAGER | .*_(PAGER|EDITOR|BROWSER|SHELL|RSH|CMD|COMMAND|WRAPPER|LAUNCHER|ASKPASS)
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
+    """
 
 
 def steers(name: str) -> bool:
     """Whether a variable decides what programs do, rather than what they work on."""
-    return _STEERING.fullmatch(name) is not None
+    return _pattern().fullmatch(name) is not None
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    # Compiled for the first name: it takes 8 ms, and few sessions set variables.
+    return re.compile(_STEERING, re.VERBOSE | re.IGNORECASE)

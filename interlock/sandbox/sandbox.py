@@ -17,7 +17,6 @@ from attrs import define, frozen
 from interlock.sandbox import bridge, bubblewrap, landlock
 from interlock.sandbox.bubblewrap import Bubblewrap
 from interlock.sandbox.policy import Mode, NoSandbox, Policy, unplanted
-from interlock.sandbox.proxy import Proxy
 
 _PYTHON = str(Path(sys.executable).resolve())  # a virtual environment's is a link
 # Its text, since where this package lies may not be seen from inside.
@@ -121,6 +120,8 @@ async def opened(
         if policy.domains and not policy.network:
             sockets = Path(tempfile.mkdtemp(prefix="interlock-"))
             stack.callback(shutil.rmtree, sockets, ignore_errors=True)
+            from interlock.sandbox.proxy import Proxy  # with h11 it takes 15 ms
+
             socket = sockets / "proxy"
             proxy = Proxy(domains=policy.domains, refused=refused)
             await stack.enter_async_context(proxy.serving(socket))

@@ -7,7 +7,6 @@ costs the model one more call and never a wrong line.
 from __future__ import annotations
 
 import difflib
-import html
 import re
 import unicodedata
 from collections.abc import Callable
@@ -64,6 +63,8 @@ def _slip(view: str, old: str) -> str | None:
     plain = old.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
     if plain != old and plain in view:
         return "It is there without the backslashes: write line breaks, tabs and quotes plainly."
+    import html  # 2,000 entities: for a slip, not for each start
+
     if html.unescape(old) != old and html.unescape(old) in view:
         return "It is there with <, >, & and quotes written plainly, not as &lt; and the like."
     trimmed = old.strip("\n")

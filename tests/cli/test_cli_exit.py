@@ -16,6 +16,11 @@ from phases.world.messages import Kind
 from tests.cli.shell import FAKE, REAL, Shell
 
 
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    return Shell(tmp_path, fresh=True)  # how a process begins and ends is what this is about
+
+
 def test_a_whole_answer_is_on_stdout_alone_and_exits_0(shell: Shell) -> None:
     ran = shell.run("-p", "hi", env={"FAKE": "say:the answer"})
 
@@ -255,6 +260,19 @@ def test_help_and_version_import_nothing_heavy(shell: Shell, flag: str) -> None:
     ran = shell.run("-c", code, flag, program=(REAL[0],))
 
     assert ran.out.splitlines()[-1] == "[] 0"
+
+
+def test_a_run_is_assembled_without_what_only_others_need(shell: Shell) -> None:
+    code = (
+        "import sys, interlock.assembly, interlock.cli.headless;"
+        "heavy = {'anthropic', 'h11', 'html', 'mcp', 'PIL', 'prompt_toolkit', 'pydantic', 'pypdf',"
+        " 'starlette', 'structlog', 'tree_sitter', 'interlock.cli.stream_json',"
+        " 'interlock.recording.player', 'interlock.recording.scrub'};"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    ran = shell.run("-c", code, program=(REAL[0],))
+
+    assert ran.out == "[]\n"
 
 
 @pytest.mark.parametrize("flag", ["-v", "--version"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,11 @@ from phases.world.messages import Kind
 from tests.cli.shell import REAL, Ran, Shell
 
 STREAM = ("--output-format", "stream-json", "--verbose")
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    return Shell(tmp_path, fresh=True)  # processes, just as a script starts them
 
 
 def against(shell: Shell, answers: Sequence[Answer], *argv: str) -> tuple[Ran, int]:

@@ -11,8 +11,8 @@ from attrs import evolve
 from fsm import Machine, Trace, name_of, read_trace
 from fsm.replay import Replayed, replay
 from interlock import records
-from interlock.recording import read_recording, rerun
-from interlock.recording.rerun import render
+from interlock.recording import read_recording
+from interlock.recording.rerun import render, rerun
 from interlock.table import LOOP
 from phases.world.loop import Loop
 from phases.world.states import State

@@ -9,9 +9,9 @@ import pytest
 from attrs import evolve
 
 from interlock.options import Options, PermissionMode, Resume
-from interlock.recording import Recording, RecordingError, beside, read_recording, rerun
+from interlock.recording import Recording, RecordingError, beside, read_recording
 from interlock.recording.form import written
-from interlock.recording.rerun import render
+from interlock.recording.rerun import render, rerun
 from interlock.scripted import Answer, ScriptedServer, reply, tool_use
 from tests.agent.support import Room, tell
 from tests.agent.test_kept_by_a_crash import killed

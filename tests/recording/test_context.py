@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from interlock.recording import beside, read_recording, rerun
+from interlock.recording import beside, read_recording
 from interlock.recording.otherwise import otherwise
-from interlock.recording.rerun import render
+from interlock.recording.rerun import render, rerun
 from interlock.scripted import Answer, ScriptedServer, SentRequest, reply, tool_use
 from phases.world.loop import Run
 from tests.agent.support import Room, tell

@@ -7,9 +7,9 @@ from pathlib import Path
 import orjson
 import pytest
 
-from interlock.recording import Recording, RecordingError, read_recording, rerun
+from interlock.recording import Recording, RecordingError, read_recording
 from interlock.recording.form import UPGRADES, VERSION, Line, written
-from interlock.recording.rerun import render
+from interlock.recording.rerun import render, rerun
 
 KEPT = Path(__file__).parent / "versions"
 NEWEST = KEPT / f"{VERSION}.recording.jsonl"

@@ -12,8 +12,8 @@ from attrs import evolve
 from hypothesis import HealthCheck, Phase, given, settings
 
 from interlock.options import Options, PermissionMode
-from interlock.recording import Recording, read_recording, rerun
-from interlock.recording.rerun import render
+from interlock.recording import Recording, read_recording
+from interlock.recording.rerun import render, rerun
 from interlock.scripted import ScriptedServer, reply
 from tests.agent.support import MODEL, Room, tell
 from tests.agent.test_interrupts import STOPS, Dealt, Stop, stopped, work

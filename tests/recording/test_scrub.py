@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from interlock.options import Options, PermissionMode
-from interlock.recording import Recording, beside, read_recording, rerun, scrubbed
+from interlock.recording import Recording, beside, read_recording
 from interlock.recording.form import written
-from interlock.recording.rerun import render
+from interlock.recording.rerun import render, rerun
+from interlock.recording.scrub import scrubbed
 from interlock.scripted import ScriptedServer, reply, tool_use
 from tests.agent.support import MODEL, Room, tell
 from tests.recording.stories import RECORD, hard

@@ -25,7 +25,8 @@ class Hiding:
     at: int
 
 
-# Programs and their options that name what is run; GNU takes any beginning of long ones.
+# Programs and their options that name what is run; GNU takes any beginning of long ones. These and
+# those of interpreters are compiled when a line has such a program, not with each start (10 ms).
 _OPTIONS: Sequence[tuple[str, str]] = (
     ("alias", r"[^=]+=.*"),
     ("bind", r"-\w*x.*"),
@@ -68,7 +69,6 @@ _OPTIONS: Sequence[tuple[str, str]] = (
     ("wget", r"--use-a.*"),
     ("zip", r"-\w*T\w*|--unzip-c.*"),
 )  # fmt: skip
-_BY_OPTION = tuple((re.compile(names), re.compile(form, re.DOTALL)) for names, form in _OPTIONS)
 
 # Interpreters: the options that hold code, and those with a value in a word of its own.
 _CODE: Sequence[tuple[str, str, str]] = (
@@ -80,10 +80,6 @@ _CODE: Sequence[tuple[str, str, str]] = (
     (r"lua[\d.]*|luajit", r"-e.*", "-l"),
     (r"R|Rscript|julia|ghc|osascript|groovy|scala|tclsh[\d.]*", r"-{1,2}[eE].*", ""),
     ("deno", "eval|repl", ""),
-)
-_BY_CODE = tuple(
-    (re.compile(names), re.compile(code, re.DOTALL), re.compile(valued))
-    for names, code, valued in _CODE
 )
 _TELLS = re.compile(r"--version|-V|-VV|-v|--help|-h|-m")
 
@@ -178,14 +174,14 @@ def _place(name: str, words: Words) -> int | None:
             return found
     if name in ("make", "gmake") and _reads_input(words):
         return _reads_input(words)
-    for names, code, valued in _BY_CODE:
-        if names.fullmatch(name):
-            return _interpreter(words, code, valued)
+    for names, code, valued in _CODE:
+        if re.fullmatch(names, name):
+            return _interpreter(words, re.compile(code, re.DOTALL), re.compile(valued))
     if re.fullmatch(r"at|batch|ed|ex|red", name):
         return 0
-    for names, form in _BY_OPTION:
-        if names.fullmatch(name):
-            return _first(words, form)
+    for names, form in _OPTIONS:
+        if re.fullmatch(names, name):
+            return _first(words, re.compile(form, re.DOTALL))
     return None
 
 
