@@ -6,6 +6,7 @@ The package `mcp` is imported when the first server is started, and only then.
 
 from interlock.mcp.definitions import BadDefinition, Definition, Scope, Transport, parsed
 from interlock.mcp.host import Host
+from interlock.mcp.relay import NotConnected, Relay, joined_by_messages
 from interlock.mcp.server import Patience, Server
 from interlock.mcp.servers import Servers, UnknownServer
 from interlock.mcp.settings import McpSettings, Unstarted, in_process
@@ -18,7 +19,9 @@ __all__ = [
     "Definition",
     "Host",
     "McpSettings",
+    "NotConnected",
     "Patience",
+    "Relay",
     "Scope",
     "Server",
     "Servers",
@@ -27,5 +30,6 @@ __all__ = [
     "UnknownServer",
     "Unstarted",
     "in_process",
+    "joined_by_messages",
     "parsed",
 ]

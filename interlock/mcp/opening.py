@@ -15,6 +15,7 @@ import anyio.to_thread
 
 from interlock import __version__
 from interlock.mcp.definitions import BadDefinition, Definition, Transport
+from interlock.mcp.relay import Relay
 from interlock.mcp.sieve import Sieve
 from interlock.mcp.stdio import Heard, Process, connected
 
@@ -64,7 +65,7 @@ async def opened(
 
     async with AsyncExitStack() as stack:
         server = await _server(definition, process, stack, environ, mark, heard)
-        if definition.transport is not Transport.IN_PROCESS:
+        if hasattr(server, "__aenter__"):  # a transport; a program of this process has none
             server = sieve.through(server)
         client = Client(
             server,
@@ -91,7 +92,8 @@ async def _server(
         case Transport.STDIO:
             return connected(definition, process, environ=environ, mark=mark, heard=heard)
         case Transport.IN_PROCESS:
-            return definition.program
+            program = definition.program
+            return program.transport() if isinstance(program, Relay) else program
         case Transport.SSE:
             from mcp.client.sse import sse_client
 
