@@ -215,7 +215,7 @@ async def open_agent(
             gate=gate,
             admission=guards.admission,
             servers=servers,
-            speech=knowledge.speech(plan, settings.families),
+            speech=knowledge.speech(plan, servers, settings.families),
             keeping=keeping,
             checkpoints=checkpoints,
             crew=crew,

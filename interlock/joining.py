@@ -70,7 +70,11 @@ async def joined(
         yield servers
         return
     host = Host(
-        roots=(cwd, *options.directories), person=person, tell=servers.tell, moved=servers.moved
+        roots=(cwd, *options.directories),
+        person=person,
+        tell=servers.tell,
+        moved=servers.moved,
+        note=servers.note,
     )
     async with servers.running(host, partial(_asked, given, person)):
         yield servers

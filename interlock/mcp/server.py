@@ -29,6 +29,7 @@ from interlock.mcp.lifecycle import (
     SwitchedOff,
     SwitchedOn,
 )
+from interlock.mcp.news import News
 from interlock.mcp.opening import opened
 from interlock.mcp.remote import Stock, stock_of
 from interlock.mcp.sieve import Sieve
@@ -81,21 +82,27 @@ class Server:
     _scope: anyio.CancelScope | None = None
     _wish: Outcome | None = None
     _moved: anyio.Event = field(factory=anyio.Event)
-    _stale: anyio.Event = field(factory=anyio.Event)
     _starts: int = 0
     _sieve: Sieve = field(factory=Sieve)
+    news: News = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._known = Known(0, self.patience.restarts)
+        self.news = News(self)
 
     @property
     def name(self) -> str:
         return self.definition.name
 
     @property
+    def lost(self) -> bool:
+        """Nothing more will come over its connection."""
+        return self._process.closed.is_set()
+
+    @property
     def settled(self) -> bool:
         """Whether it is there, or will not be by itself."""
-        there = self.stage is Stage.CONNECTED and not self._process.closed.is_set()
+        there = self.stage is Stage.CONNECTED and not self.lost
         return there or self.stage in _STOPPED
 
     # --- its life ----------------------------------------------------------------------------
@@ -183,20 +190,20 @@ class Server:
         )
 
     async def _greet(self, client: Client) -> None:
-        self.stock = await self._listed(client)
+        self.stock = await self.listed(client)
         self.version, self.instructions = client.protocol_version, client.instructions or ""
         named = client.server_info
         self.info = f"{named.name} {named.version}" if named is not None else ""
         self._client = client
 
-    async def _listed(self, client: Client) -> Stock:
+    async def listed(self, client: Client) -> Stock:
+        """What it offers now."""
         stock = await stock_of(client, self.name)
         return evolve(stock, dropped=(*self._sieve.taken(), *stock.dropped))
 
     async def _stay(self, client: Client, process: Process) -> None:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._follow, client)
-            tasks.start_soon(self._listen, client)
+            tasks.start_soon(self.news.follow, client)
             await process.closed.wait()
             with anyio.move_on_after(_LAST_WORDS_S):
                 await process.ended.wait()
@@ -222,45 +229,6 @@ class Server:
                 "info", f"the MCP server {self.name} writes plain text among its messages: {line}"
             )
 
-    # --- changes of its lists ----------------------------------------------------------------
-
-    def changed(self) -> None:
-        """It said that one of its lists is another now."""
-        self._stale.set()
-
-    async def _follow(self, client: Client) -> None:
-        while True:
-            await self._stale.wait()
-            self._stale = anyio.Event()
-            try:
-                self.stock = await self._listed(client)
-            except Exception as error:
-                if not self._process.closed.is_set():
-                    text = f"the MCP server {self.name} could not list anew: {reason(error)}"
-                    self.host.tell("warning", text)
-                continue
-            self.host.moved(self, Stage.CONNECTED)
-
-    async def _listen(self, client: Client) -> None:
-        """Newer servers tell of changes only to those who ask to hear of them."""
-        from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-
-        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-            return
-        has = client.server_capabilities
-        tools = bool(has.tools and has.tools.list_changed)
-        prompts = bool(has.prompts and has.prompts.list_changed)
-        if not tools and not prompts:
-            return
-        try:
-            listening = client.listen(tools_list_changed=tools, prompts_list_changed=prompts)
-            async with listening as events:
-                self.changed()  # what changed between the listing and now was told to nobody
-                async for _ in events:
-                    self.changed()
-        except Exception as error:  # a stream for news only: calls go on without it
-            _log.debug("mcp server tells no changes", server=self.name, why=reason(error))
-
     # --- what is asked of it -----------------------------------------------------------------
 
     async def call(
@@ -284,7 +252,9 @@ class Server:
 
     async def read(self, uri: str) -> ReadResourceResult:
         async with self._asked(f"the resource {uri}", self.patience.call_s) as client:
-            return await client.read_resource(uri)
+            found = await client.read_resource(uri)
+        self.news.has_read(uri)
+        return found
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> GetPromptResult:
         async with self._asked(f"the prompt {name}", self.patience.start_s) as client:
@@ -297,7 +267,7 @@ class Server:
             await self.settle()
         client, process = self._client, self._process
         if client is None or self.stage is not Stage.CONNECTED:
-            raise ServerGone(self.name, self._absence)
+            raise ServerGone(self.name, self.absence or "is not there")
         try:
             yield client
         except Exception as error:
@@ -312,8 +282,11 @@ class Server:
         return ServerGone(self.name, f"was lost during {what}: {self._said(None, 0)}", ran=True)
 
     @property
-    def _absence(self) -> str:
+    def absence(self) -> str:
+        """Why it cannot be asked anything now, as the end of a sentence; "" where it can."""
         match self.stage:
+            case Stage.CONNECTED:
+                return ""
             case Stage.OFF:
                 return "is switched off"
             case Stage.STARTING | Stage.RESTING:

@@ -151,6 +151,11 @@ class Servers:
         for notice in told:
             self.tell(notice.level, notice.text)
 
+    def note(self, text: str) -> None:
+        """The model, once a first request has been prepared for."""
+        if self._begun and self.notify is not None:
+            self.notify(text)
+
     def moved(self, server: Server, before: Stage) -> None:
         """A server's stage or lists are others: put its tools in place, and say so."""
         match server.stage:
@@ -165,8 +170,8 @@ class Servers:
 
     def _failed(self, server: Server) -> None:
         self.tell("warning", f"the MCP server {server.name} is not there: {server.problem}")
-        if self._begun and self.notify is not None and server.stock.tools:
-            self.notify(f"The MCP server {server.name} is gone; its tools answer with an error.")
+        if server.stock.tools:
+            self.note(f"The MCP server {server.name} is gone; its tools answer with an error.")
 
     # --- what they offer ---------------------------------------------------------------------
 
@@ -206,8 +211,7 @@ class Servers:
         if gone:
             words.append(f"has these tools no more: {', '.join(gone)}")
         text = f"The MCP server {server.name} {'; '.join(words)}."
-        if self.notify is not None:
-            self.notify(text)
+        self.note(text)
         count = f"{len(new)} tools joined" if new else f"{len(gone)} tools left"
         self.tell("info", f"the MCP server {server.name}: {count}")
 

@@ -14,7 +14,7 @@ import pytest
 from attrs import define, field
 
 from interlock.mcp import Definition, Host, Patience, Scope, Servers, in_process, parsed
-from interlock.mcp.prompts import commands, mentioned
+from interlock.mcp.prompts import commands
 from interlock.mcp.tools import ReadMcpResource
 from interlock.tools import FileReads, Output, Person, ToolContext, ToolError, UserAnswer
 from interlock.tools.ask_user import UserQuestion
@@ -69,9 +69,16 @@ class Saying:
 async def running(
     *definitions: Definition, person: Person | None = None
 ) -> AsyncIterator[Servers]:
-    notes: list[str] = []
-    servers = Servers(definitions=definitions, patience=PATIENCE, environ={}, notify=notes.append)
-    host = Host(roots=(Path.cwd(),), person=person, tell=servers.tell, moved=servers.moved)
+    servers = Servers(
+        definitions=definitions, patience=PATIENCE, environ={}, notify=lambda text: None
+    )
+    host = Host(
+        roots=(Path.cwd(),),
+        person=person,
+        tell=servers.tell,
+        moved=servers.moved,
+        note=servers.note,
+    )
 
     async def nothing(servers: Servers) -> None:
         """Nobody is asked."""
@@ -142,6 +149,27 @@ async def test_a_new_tool_is_there_once_the_server_told_of_it(
         assert any(name.startswith("mcp__whole__grown_") for name in servers.tools)
 
 
+async def test_changes_of_resources_are_told_to_who_listens(port: int, tmp_path: Path) -> None:
+    """Over the newer protocol; the older one has a server of its own, in test_mcp_resources."""
+    raw = {"type": "http", "url": f"http://127.0.0.1:{port}/mcp"}
+    notes: list[str] = []
+
+    def noted(words: str) -> bool:
+        return any(words in note for note in notes)
+
+    async with running(parsed("whole", raw, scope=Scope.USER, environ={})) as servers:
+        await servers.ready()
+        servers.notify = notes.append
+        await servers.tools[ReadMcpResource.name].run(
+            {"server": "whole", "uri": "note://one"}, surroundings(tmp_path)
+        )
+        with anyio.fail_after(60):
+            while not (noted("note://one of the MCP server whole has changed") and noted("grown")):
+                await called(servers, "edit", tmp_path)  # it may not hear us listen yet
+
+    assert noted("has new resources now: note://grown-")
+
+
 # --- what does not depend on the way to it: in this process -----------------------------------
 
 
@@ -184,18 +212,15 @@ async def test_a_prompt_is_a_slash_command(inside: Definition, tmp_path: Path) -
     assert styled == (Text("Review a b.py in a very harsh way."),)
 
 
-async def test_a_mentioned_resource_is_read(inside: Definition, tmp_path: Path) -> None:
-    words = "look at @whole:note://one, me@whole:note://two and @nobody:note://one"
+async def test_bytes_of_a_resource_are_saved_and_named(inside: Definition, tmp_path: Path) -> None:
     async with running(inside) as servers:
-        found = await mentioned(words, servers.by_name.values(), surroundings(tmp_path))
-        sound = await mentioned(
-            "@whole:data://sound", servers.by_name.values(), surroundings(tmp_path)
+        sound = await servers.tools[ReadMcpResource.name].run(
+            {"server": "whole", "uri": "data://sound"}, surroundings(tmp_path)
         )
 
-    assert [getattr(part, "text", "") for part in found] == ["note://one:\nthe note says hello"]
     (saved,) = (tmp_path / "spill").iterdir()
     assert saved.read_bytes() == b"RIFFsound"
-    assert str(saved) in getattr(sound[0], "text", "")
+    assert str(saved) in text(sound)
 
 
 async def test_a_server_is_switched_off_and_on_and_made_anew(inside: Definition) -> None:

@@ -14,7 +14,7 @@ from mcp.server.mcpserver import Context, Elicit, ElicitationResult, Image, Reso
 from pydantic import BaseModel, Field
 
 server = MCPServer("whole", instructions="Be gentle with me.")
-_PIXEL = bytes.fromhex(
+PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
     "0000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
 )
@@ -42,7 +42,7 @@ async def ask(answer: Annotated[ElicitationResult[Colour], Resolve(which)]) -> s
 @server.tool()
 async def picture() -> Image:
     """A picture."""
-    return Image(data=_PIXEL, format="png")
+    return Image(data=PIXEL, format="png")
 
 
 @server.tool()
@@ -71,6 +71,21 @@ async def grow(context: Context) -> str:
     await context.notify_tools_changed()  # to those who listen
     await context.session.send_tool_list_changed()  # to those who do not know how
     return "grown"
+
+
+@server.tool()
+async def edit(context: Context) -> str:
+    """Edit the note, and write another one."""
+
+    GROWN.append("")
+
+    @server.resource(f"note://grown-{len(GROWN)}")
+    def another() -> str:
+        return "another"
+
+    await context.notify_resource_updated("note://one")
+    await context.notify_resources_changed()
+    return "edited"
 
 
 @server.tool()
