@@ -62,9 +62,10 @@ async def joined(
             restarts=limits.mcp_max_restarts,
         ),
         environ=os.environ if given.environ is None else given.environ,
+        logins=given.tokens,
         grace_s=limits.mcp_grace_s,
         tools=tools,
-        notify=mail.notify,
+        notify=mail.note,
     )
     if not given:
         yield servers

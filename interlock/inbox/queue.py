@@ -26,6 +26,7 @@ _COMMAND = re.compile(r"/[A-Za-z][\w:-]*(?!\S)")
 class Mode(StrEnum):
     PROMPT = "prompt"  # the user's own words
     TASK_NOTIFICATION = "task_notification"  # a background task has something to say
+    NEWS = "news"  # good to know with whatever comes next, and no reason to begin a run
 
 
 class Priority(IntEnum):
@@ -125,7 +126,7 @@ class Waiting:
 
     def take_alone(self) -> Queued | None:
         """Take the main thread's first message, be it a command, to be a prompt of its own."""
-        mine = [queued for queued in self.messages if queued.agent_id is None]
+        mine = [one for one in self.messages if one.agent_id is None and one.mode is not Mode.NEWS]
         return next(iter(self._take(mine[:1], Taken(alone=True))), None)
 
     def complete(self, taken: Iterable[Queued]) -> None:
@@ -136,7 +137,9 @@ class Waiting:
     async def arrival(self, agent_id: str | None) -> None:
         """Return once there is something that this agent may read, whatever its priority."""
         while not any(
-            readable(queued, agent_id=agent_id, up_to=Priority.LATER) for queued in self._queue
+            readable(queued, agent_id=agent_id, up_to=Priority.LATER)
+            and queued.mode is not Mode.NEWS
+            for queued in self._queue
         ):
             await self._news.wait()
 
@@ -163,8 +166,15 @@ class Mail:
 
     def notify(self, text: str) -> None:
         """A background task of this agent has something to say."""
+        self._add(text, Mode.TASK_NOTIFICATION)
+
+    def note(self, text: str) -> None:
+        """Something that the agent should know by its next request, whenever that is."""
+        self._add(text, Mode.NEWS)
+
+    def _add(self, text: str, mode: Mode) -> None:
         note = f"<system-reminder>\n{text}\n</system-reminder>"
-        self.queue.add(note, mode=Mode.TASK_NOTIFICATION, agent_id=self.agent_id)
+        self.queue.add(note, mode=mode, agent_id=self.agent_id)
 
 
 def _moved(queued: Queued, stage: Stage, outcome: Taken | RunReturned) -> StrEnum:

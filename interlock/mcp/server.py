@@ -17,6 +17,7 @@ from attrs import define, evolve, field, frozen
 
 from fsm import decide
 from interlock.mcp.definitions import Definition
+from interlock.mcp.door import Door
 from interlock.mcp.host import Host, callbacks
 from interlock.mcp.lifecycle import (
     CONNECTION,
@@ -34,6 +35,7 @@ from interlock.mcp.opening import opened
 from interlock.mcp.remote import Stock, stock_of
 from interlock.mcp.sieve import Sieve
 from interlock.mcp.stdio import Process
+from interlock.mcp.tokens import Tokens
 from interlock.mcp.words import ServerGone, reason, refused
 from interlock.quiet import Quiet
 from phases.world.messages import Json
@@ -47,7 +49,7 @@ _REST_S = 0.25  # before the first restart, twice as long before each that follo
 _STEADY_S = 60.0  # a server that lasted so long has not failed to start
 _SOON_S = 5.0  # that a call waits for a server that is being started again
 _LAST_WORDS_S = 2.0  # from a closed pipe to the exit code
-_STOPPED = frozenset({Stage.FAILED, Stage.OFF, Stage.CLOSED})
+_STOPPED = frozenset({Stage.FAILED, Stage.SHUT_OUT, Stage.OFF, Stage.CLOSED})
 
 Progress = Callable[[str], None]
 
@@ -70,6 +72,7 @@ class Server:
     host: Host
     environ: Mapping[str, str]
     mark: str
+    logins: Tokens | None = None
     stage: Stage = Stage.STARTING
     stock: Stock = field(factory=Stock)
     problem: str | None = None  # why it failed, or was lost
@@ -79,6 +82,7 @@ class Server:
     _known: Known = field(default=Known(0, 0))
     _client: Client | None = None
     _process: Process = field(factory=Process)
+    _door: Door = field(init=False)
     _scope: anyio.CancelScope | None = None
     _wish: Outcome | None = None
     _moved: anyio.Event = field(factory=anyio.Event)
@@ -89,6 +93,7 @@ class Server:
     def __attrs_post_init__(self) -> None:
         self._known = Known(0, self.patience.restarts)
         self.news = News(self)
+        self._door = self._new_door()
 
     @property
     def name(self) -> str:
@@ -154,9 +159,11 @@ class Server:
     async def _lived(self) -> Outcome:
         """Start it and stay with it to its end; what that was."""
         self._process = process = Process()
+        self._door = self._new_door()
         self._starts += 1
         start_s = self.definition.start_s or self.patience.start_s
-        began, problem = math.inf, None
+        began = math.inf
+        raised: BaseException | None = None
         with anyio.CancelScope(deadline=anyio.current_time() + start_s) as scope:
             self._scope = scope
             try:
@@ -166,13 +173,19 @@ class Server:
                     self._move(Connected())
                     await self._stay(client, process)
             except (Exception, BaseExceptionGroup) as error:
-                problem = reason(error)
+                raised = error
             finally:
                 self._client = None
         if self._wish is not None:
             return self._wish
-        self.problem = self._said(problem, start_s)
-        return Lost(steady=anyio.current_time() - began > _STEADY_S)
+        refusal = self._door.told(raised)
+        problem = None if raised is None else reason(raised)
+        self.problem = refusal or self._said(problem, start_s)
+        steady = anyio.current_time() - began > _STEADY_S
+        return Lost(steady=steady, refused=refusal is not None)
+
+    def _new_door(self) -> Door:
+        return Door(definition=self.definition, environ=self.environ, tokens=self.logins)
 
     def _opened(self, process: Process) -> Any:
         elicit, roots, log, handle = callbacks(self)
@@ -180,6 +193,7 @@ class Server:
             self.definition,
             process,
             self._sieve,
+            self._door,
             environ=self.environ,
             mark=f"{self.mark}.{self._starts}",
             heard=self._heard,
@@ -271,6 +285,9 @@ class Server:
         try:
             yield client
         except Exception as error:
+            if self._door.refusal is not None:
+                process.closed.set()
+                raise ServerGone(self.name, self._door.refusal) from error
             if process.closed.is_set() or _lost(error):
                 raise await self._gone(process, what) from error
             raise refused(self.name, what, error, limit) from error
@@ -292,6 +309,8 @@ class Server:
             case Stage.STARTING | Stage.RESTING:
                 lost = f" after it was lost: {self.problem}" if self.problem else ""
                 return f"is still being started{lost}"
+            case Stage.SHUT_OUT:
+                return str(self.problem)
         return f"is not there: {self.problem}" if self.problem else "is not there"
 
 

@@ -30,6 +30,7 @@ from interlock.mcp.names import server_part
 from interlock.mcp.server import Patience, Server
 from interlock.mcp.settings import Unstarted
 from interlock.mcp.status import Status, status_of
+from interlock.mcp.tokens import Tokens
 from interlock.mcp.tools import ListMcpResources, ReadMcpResource, offered
 from interlock.tools import Tool
 from interlock.tools.watchdog import Watchdog
@@ -54,6 +55,7 @@ class Servers:
     environ: Mapping[str, str]
     host: Host | None = None
     unstarted: tuple[Unstarted, ...] = ()
+    logins: Tokens | None = None
     grace_s: float = 3.0
     tools: MutableMapping[str, Tool] = field(factory=dict)
     show: Show | None = None
@@ -102,6 +104,7 @@ class Servers:
             patience=self.patience,
             host=self.host,
             environ=self.environ,
+            logins=self.logins,
             mark=f"{self._mark}.{len(self.by_name)}",
         )
         self.by_name[server.name] = server
@@ -166,10 +169,12 @@ class Servers:
             case Stage.RESTING if before is Stage.CONNECTED:
                 self.tell("warning", f"the MCP server {server.name} is lost: {server.problem}")
             case Stage.FAILED:
-                self._failed(server)
+                self._failed(server, f"is not there: {server.problem}")
+            case Stage.SHUT_OUT:
+                self._failed(server, str(server.problem))
 
-    def _failed(self, server: Server) -> None:
-        self.tell("warning", f"the MCP server {server.name} is not there: {server.problem}")
+    def _failed(self, server: Server, what: str) -> None:
+        self.tell("warning", f"the MCP server {server.name} {what}")
         if server.stock.tools:
             self.note(f"The MCP server {server.name} is gone; its tools answer with an error.")
 

@@ -1,4 +1,4 @@
-"""A server of the package with a bit of everything: `whole_server.py stdio|http`.
+"""A server of the package with a bit of everything: `whole_server.py stdio|http|sse`.
 
 Over HTTP it prints its port on the first line of standard output.
 """
@@ -12,6 +12,7 @@ import uvicorn
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context, Elicit, ElicitationResult, Image, Resolve
 from pydantic import BaseModel, Field
+from starlette.applications import Starlette
 
 server = MCPServer("whole", instructions="Be gentle with me.")
 PIXEL = bytes.fromhex(
@@ -110,16 +111,19 @@ def review(path: str, style: str = "kind") -> str:
     return f"Review {path} in a {style} way."
 
 
-async def over_http() -> None:
+async def over_http(app: Starlette) -> None:
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
     print(listening.getsockname()[1], flush=True)
-    config = uvicorn.Config(server.streamable_http_app(), log_level="error")
+    config = uvicorn.Config(app, log_level="error")
     await uvicorn.Server(config).serve(sockets=[listening])
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "http":
-        anyio.run(over_http)
-    else:
-        server.run("stdio")
+    match sys.argv[1]:
+        case "http":
+            anyio.run(over_http, server.streamable_http_app())
+        case "sse":
+            anyio.run(over_http, server.sse_app())
+        case _:
+            server.run("stdio")
