@@ -124,6 +124,11 @@ class Waiting:
             [q for q in self.messages if readable(q, agent_id=agent_id, up_to=up_to)], Taken()
         )
 
+    def take_news(self) -> tuple[Queued, ...]:
+        """Take what is good to know with whatever comes next. Whoever takes it completes it."""
+        mine = [one for one in self.messages if one.agent_id is None and one.mode is Mode.NEWS]
+        return self._take(mine, Taken())
+
     def take_alone(self) -> Queued | None:
         """Take the main thread's first message, be it a command, to be a prompt of its own."""
         mine = [one for one in self.messages if one.agent_id is None and one.mode is not Mode.NEWS]
@@ -134,11 +139,14 @@ class Waiting:
         for queued in taken:
             self._tell(queued, _moved(queued, Stage.INJECTED, RunReturned()))
 
-    async def arrival(self, agent_id: str | None) -> None:
-        """Return once there is something that this agent may read, whatever its priority."""
+    async def arrival(self, agent_id: str | None, *, alone: bool = False) -> None:
+        """Return once there is something that this agent may read, whatever its priority.
+
+        `alone`: something that is worth a run of its own.
+        """
         while not any(
             readable(queued, agent_id=agent_id, up_to=Priority.LATER)
-            and queued.mode is not Mode.NEWS
+            and not (alone and queued.mode is Mode.NEWS)
             for queued in self._queue
         ):
             await self._news.wait()
