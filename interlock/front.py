@@ -75,6 +75,7 @@ def adapter_of(
         auth_token=settings.auth_token,
         system=front.system,
         tools=offer.specs,
+        undefer=offer.api.refuse,
         limits=settings.limits,
         thinking_budget=settings.max_thinking_tokens or None,
         raw_events=options.include_partial_messages,

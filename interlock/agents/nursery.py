@@ -89,8 +89,9 @@ class Nursery:
             stack.push_async_callback(_closed, made, self.own_tools)
             tools = _as_parent(made, seat.parent) if fork else _granted(made, errand, seat.parent)
             front = await self._front(errand, tools, seat.parent, knowledge, ground)
+            given = seat.parent.offer
             offer = (
-                seat.parent.offer.forked(tools) if fork else offer_of(shared.settings, tools, ())
+                given.forked(tools) if fork else offer_of(shared.settings, tools, (), given.api)
             )
             adapter = self.adapter.beside(
                 system=front.system,

@@ -25,7 +25,7 @@ import orjson
 from interlock.model.answer import Answer, foreseen
 from interlock.model.connection import Connection
 from interlock.model.prices import facts
-from interlock.model.refusals import names_context
+from interlock.model.refusals import names_context, names_deferral
 from interlock.model.request import Gate, ToolSource
 from phases.world.limits import Limits
 from phases.world.messages import encoded
@@ -60,6 +60,7 @@ class AnthropicModel:
         auth_token: str | None = None,
         system: tuple[str, ...] = (),
         tools: Sequence[Mapping[str, Any]] | ToolSource = (),
+        undefer: Callable[[], None] | None = None,
         limits: Limits | None = None,
         thinking_budget: int | None = None,
         headers: Mapping[str, str] | None = None,
@@ -74,6 +75,7 @@ class AnthropicModel:
 
         `api_key` goes before `auth_token`. `headers` go before all others. `context_management`
         is what each request then asks of the server: see `interlock/context/microcompact.py`.
+        `undefer` is called once the server has refused deferred tools: `tools` then defers none.
         `user_context` stands in front of what the user says: see `interlock/context/inject.py`;
         `context_name` is what it is called where it is refused and left out.
         """
@@ -102,6 +104,7 @@ class AnthropicModel:
             headers=sent,
             most=self.limits.max_concurrent_requests,
         )
+        self._undefer = undefer
         self._counts = True  # until the server has no such address
 
     def beside(
@@ -154,6 +157,8 @@ class AnthropicModel:
         if isinstance(ended, Failed) and names_context(ended.failure):
             # In no history, so no one else can take it out. Whoever asks again asks without it.
             self._gate.leave_out_context()
+        if isinstance(ended, Failed) and names_deferral(ended.failure) and self._undefer:
+            self._undefer()
         yield ended
 
     async def count(self, request: Request) -> int | None:
