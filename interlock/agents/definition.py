@@ -8,11 +8,11 @@ with other rights than its author wrote would be worse than none.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from interlock.options import PermissionMode
 
@@ -21,7 +21,7 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.:-]{0,63}")
 _SPAWNER = re.compile(r"(?:Agent|Task)(?:\((?P<types>[^()]*)\))?")
 _TOOL = re.compile(r"[^\s(),]+(?:\([^()]*\))?")
 # Known to other programs and without effect here; told once, so that nobody relies on them.
-WITHOUT_EFFECT = ("mcpServers", "hooks", "effort", "initialPrompt")
+WITHOUT_EFFECT = ("hooks", "effort", "initialPrompt")
 
 
 class MemoryScope(StrEnum):
@@ -57,6 +57,9 @@ class AgentDefinition:
     isolation: str | None = None  # where it runs, if not in its parent's folder
     skills: tuple[str, ...] = ()  # whose text it is told at its start
     memory: MemoryScope | None = None  # what it keeps from session to session; None: nothing
+    servers: tuple[str, ...] = ()  # of MCP, by name, whose tools it has beside `tools`
+    # Those of them that it defines itself, as they are written; they live as long as a child.
+    own_servers: Mapping[str, Any] = field(factory=dict, hash=False)
     origin: str = "code"  # "project, .claude/agents/reviewer.md"
     unheard: tuple[str, ...] = ()  # fields that have no effect here
 
@@ -80,6 +83,7 @@ def definition_of(
         raise BadDefinition("it has no prompt: what the agent is to do stands below the ---")
     tools = _words(fields, "tools")
     _insist_on_tools(tools)
+    servers = tuple(_servers(fields))
     return AgentDefinition(
         name=name,
         description=description,
@@ -94,6 +98,8 @@ def definition_of(
         isolation=_text(fields, "isolation"),
         skills=_words(fields, "skills") or (),
         memory=_memory(fields),
+        servers=tuple(name for name, _ in servers),
+        own_servers={name: raw for name, raw in servers if raw is not None},
         origin=origin,
         unheard=tuple(name for name in WITHOUT_EFFECT if fields.get(name)),
     )
@@ -121,6 +127,27 @@ def _words(fields: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
     if wrong is not None:
         raise BadDefinition(f"{key}: {wrong!r} is no tool; write a name like Read", key)
     return words
+
+
+def _servers(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Names of MCP servers, each with its definition or None; a list of both, or an object."""
+    given = fields.get("mcpServers")
+    if isinstance(given, str):
+        given = [word for word in re.split(r"[,\s]+", given) if word]
+    elif isinstance(given, dict):
+        given = [given]
+    if given is None:
+        return
+    for one in given if isinstance(given, list) else [given]:
+        if isinstance(one, str) and one.strip():
+            yield one.strip(), None
+        elif isinstance(one, dict) and all(isinstance(raw, dict) for raw in one.values()):
+            yield from ((str(name), raw) for name, raw in one.items())
+        else:
+            raise BadDefinition(
+                f"mcpServers: {one!r} is no server; write a name, or name: and its definition",
+                "mcpServers",
+            )
 
 
 def _insist_on_tools(tools: tuple[str, ...] | None) -> None:

@@ -75,11 +75,11 @@ class Queued:
 def readable(queued: Queued, *, agent_id: str | None, up_to: Priority) -> bool:
     """Whether this agent may read the message between two turns.
 
-    A sub-agent hears only of its own tasks: what a user types is never meant for it.
+    A sub-agent hears only of what is its own: what a user types is never meant for it.
     """
     if queued.priority > up_to or queued.is_command or queued.agent_id != agent_id:
         return False
-    return agent_id is None or queued.mode is Mode.TASK_NOTIFICATION
+    return agent_id is None or queued.mode is not Mode.PROMPT
 
 
 @define

@@ -62,10 +62,7 @@ async def test_the_whole_table_of_who_reads_what(
 
     urgent_enough = slept or priority is not Priority.LATER
     a_command = text == "/compact" and mode is Mode.PROMPT
-    if reader is None:
-        mine = addressee is None
-    else:
-        mine = addressee == reader and mode is Mode.TASK_NOTIFICATION
+    mine = addressee == reader and (reader is None or mode is not Mode.PROMPT)
     expected = urgent_enough and mine and not a_command
     assert gathered == ((item.message,) if expected else ())
     assert waiting.messages == (() if expected else (item,))
