@@ -178,8 +178,8 @@ def _sandbox(found: Configuration, problems: list[str]) -> tuple[SandboxSettings
     return settings, tuple(unheard)
 
 
-def _mcp(found: Configuration, flags: Flags, cwd: Path, home: Path) -> McpSettings | None:
-    known = servers(
+def _mcp(found: Configuration, flags: Flags, cwd: Path, home: Path) -> McpSettings:
+    return servers(
         cwd,
         home,
         environ=found.environ,
@@ -192,7 +192,6 @@ def _mcp(found: Configuration, flags: Flags, cwd: Path, home: Path) -> McpSettin
             never=frozenset(found.mcp_never),
         ),
     )
-    return known or None
 
 
 def _strange(found: Configuration) -> Iterator[str]:
