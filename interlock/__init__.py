@@ -218,8 +218,8 @@ _HOMES = {
     "phases.world.updates": (
         "AgentEnded AgentProgress AgentStarted AttemptDropped CommandEnded CommandStarted "
         "Compaction FromAgent HookEnded HookStarted ModelSwitched Notice QueueChanged "
-        "RequestStarted Retrying StreamEvent TextArrived ThinkingArrived TodosChanged ToolProgress "
-        "ToolRunning ToolStarted"
+        "RequestStarted Retrying StreamEvent TextArrived ThinkingArrived TodosChanged "
+        "ToolProgress ToolRunning ToolStarted"
     ),
     "phases.world.usage": "Usage",
 }

@@ -227,7 +227,7 @@ async def open_agent(
             gate=gate,
             admission=guards.admission,
             servers=servers,
-            speech=knowledge.speech(plan, settings.families, adapter.spend),
+            speech=knowledge.speech(plan, servers, settings.families, adapter.spend),
             keeping=keeping,
             checkpoints=checkpoints,
             crew=crew,
@@ -242,7 +242,7 @@ async def open_agent(
         )
         stack.callback(agent.keep)
         for note in start.notes:
-            workshop.mail.mention(note)
+            workshop.mail.note(note)
         crew.parent = worker
         tree.spawners[None] = Here(
             nursery=Nursery(

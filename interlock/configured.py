@@ -196,8 +196,8 @@ def _sandbox(found: Configuration, problems: list[str]) -> tuple[SandboxSettings
     return settings, tuple(unheard)
 
 
-def _mcp(found: Configuration, flags: Flags, cwd: Path, home: Path) -> McpSettings | None:
-    known = servers(
+def _mcp(found: Configuration, flags: Flags, cwd: Path, home: Path) -> McpSettings:
+    return servers(
         cwd,
         home,
         environ=found.environ,
@@ -210,7 +210,6 @@ def _mcp(found: Configuration, flags: Flags, cwd: Path, home: Path) -> McpSettin
             never=frozenset(found.mcp_never),
         ),
     )
-    return known or None
 
 
 def _strange(found: Configuration) -> Iterator[str]:

@@ -69,6 +69,7 @@ def adapter_of(
         auth_token=settings.auth_token,
         system=front.system,
         tools=offer.specs,
+        undefer=offer.api.refuse,
         limits=settings.limits,
         thinking_budget=asking.thinking_budget or settings.max_thinking_tokens or None,
         thinking_off=_thinks_not(asking, settings),

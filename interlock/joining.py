@@ -62,15 +62,20 @@ async def joined(
             restarts=limits.mcp_max_restarts,
         ),
         environ=os.environ if given.environ is None else given.environ,
+        logins=given.tokens,
         grace_s=limits.mcp_grace_s,
         tools=tools,
-        notify=mail.mention,
+        notify=mail.note,
     )
     if options.mcp is None:
         yield servers
         return
     host = Host(
-        roots=(cwd, *options.directories), person=person, tell=servers.tell, moved=servers.moved
+        roots=(cwd, *options.directories),
+        person=person,
+        tell=servers.tell,
+        moved=servers.moved,
+        note=servers.note,
     )
     async with servers.running(host, partial(_asked, given, person)):
         yield servers

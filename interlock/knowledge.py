@@ -18,6 +18,7 @@ from interlock.context.keepsakes import Keepsake, Keepsakes
 from interlock.home import project_key
 from interlock.inbox import Beside, Found, PrefetchSource
 from interlock.instructing import Instructing
+from interlock.mcp import Servers
 from interlock.memory import AutoMemory, Excluded, LazyNotes, Places, project_of, relevant, told
 from interlock.memory import told_in as notes_in
 from interlock.memory.relevant import Choose
@@ -110,7 +111,11 @@ class Knowledge:
         self.instructing.calling = calling
 
     def speech(
-        self, planning: Planning, families: Mapping[str, str], spend: Callable[[str | None], None]
+        self,
+        planning: Planning,
+        servers: Servers,
+        families: Mapping[str, str],
+        spend: Callable[[str | None], None],
     ) -> Speech:
         """Who says what a prompt means. `families` are the models that short names stand for;
         `spend` is told the effort that is meant for its answers."""
@@ -121,6 +126,7 @@ class Knowledge:
             calling=calling,
             planning=planning,
             ids=calling.ids,
+            servers=servers,
             families=families,
             spend=spend,
         )

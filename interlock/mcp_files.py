@@ -23,6 +23,7 @@ from interlock.errors import ConfigurationError
 from interlock.mcp.definitions import BadDefinition, Scope
 from interlock.mcp.definitions import parsed as definition_of
 from interlock.mcp.settings import McpSettings, Unstarted
+from interlock.mcp.tokens import Tokens
 from interlock.mcp.trust import Approvals
 
 NAME = ".mcp.json"
@@ -108,6 +109,7 @@ def servers(
         unstarted=tuple(unstarted),
         environ=environ,
         approvals=Approvals(home),
+        tokens=Tokens(home),
         project=root,
     )
 

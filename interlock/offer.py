@@ -3,7 +3,7 @@
 Tools of MCP servers beyond a share of the window are offered by name only, and loaded on demand.
 An API that knows `defer_loading` is sent their schemas all the same and keeps them out of the
 prompt until a result refers to one, so the cached prefix stays; any other is sent a schema once
-its tool is loaded, behind all others.
+its tool is loaded, behind all others. Which of the two an API is, it may have to tell us.
 """
 
 from __future__ import annotations
@@ -30,19 +30,34 @@ def _never_loaded(name: str) -> Spec:
     return {"name": name, "description": _GONE, "input_schema": schema, "defer_loading": True}
 
 
+@define(eq=False)
+class References:
+    """Whether the API knows `defer_loading`: believed, until a server refuses it. A session's."""
+
+    known: bool
+
+    def refuse(self) -> None:
+        """From the next request on none of the session's agents uses them."""
+        self.known = False
+
+
 @define(kw_only=True, eq=False)
 class Offer:
     """`tools` is the live table, `room` how many tokens of schemas are sent unasked."""
 
     tools: MutableMapping[str, Tool]
     room: float
-    references: bool  # whether the API knows `defer_loading`
+    api: References
     loaded: list[str] = field(factory=list)
+    references: bool = field(init=False)  # what was deferred was deferred with references
     _order: list[str] = field(factory=list, init=False)  # of names, as they were first sent
     _deferred: set[str] = field(factory=set, init=False)
     _weights: dict[str, tuple[Tool, int]] = field(factory=dict, init=False)
     _key: object = field(default=None, init=False)
     _specs: tuple[Spec, ...] = field(default=(), init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.references = self.api.known
 
     def specs(self, referred: frozenset[str] = frozenset()) -> tuple[Spec, ...]:
         """As the Messages API wants them; the very same tuple while nothing has changed.
@@ -77,9 +92,8 @@ class Offer:
         """The same to the byte, for an agent with these tools in the same order. What one of the
         two loads from here on, the other does not."""
         self._sort_out()
-        other = Offer(
-            tools=tools, room=self.room, references=self.references, loaded=[*self.loaded]
-        )
+        other = Offer(tools=tools, room=self.room, api=self.api, loaded=[*self.loaded])
+        other.references = self.references
         other._order, other._deferred = [*self._order], {*self._deferred}
         if ToolSearch.name in self.tools:
             tools[ToolSearch.name] = self._search().over(other)
@@ -104,6 +118,9 @@ class Offer:
 
     def _sort_out(self) -> None:
         """Take in what is new in the table, and forget what is gone."""
+        if self.references and not self.api.known:
+            self.references = False
+            self.load([name for name in self.loaded if name in self._deferred])
         self._order = [name for name in self._order if name in self.tools]
         self._deferred &= set(self._order)
         new = [name for name in self.tools if name not in self._order]
@@ -140,12 +157,18 @@ class Offer:
         return known[1]
 
 
-def offer_of(settings: Settings, tools: dict[str, Tool], loaded: Sequence[str]) -> Offer:
-    """The offer of a session in which these tools were loaded before."""
+def offer_of(
+    settings: Settings,
+    tools: dict[str, Tool],
+    loaded: Sequence[str],
+    api: References | None = None,
+) -> Offer:
+    """The offer of a session in which these tools were loaded before, or of an agent in it: then
+    `api` is the session's."""
     limits = settings.limits
     return Offer(
         tools=tools,
         room=limits.mcp_defer_share * limits.context_window,
-        references=settings.tool_references,
+        api=References(settings.tool_references) if api is None else api,
         loaded=list(loaded),
     )

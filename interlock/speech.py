@@ -1,15 +1,16 @@
 """What a prompt means before it is sent: a command that stands for more, files it speaks of.
 
-`/name words` becomes the instructions of that name; `@path` brings the file along. Only what a
-person has typed is read so: piped data gives no orders.
+`/name words` becomes the instructions of that name; `@path` brings the file along, `@server:uri`
+the resource of an MCP server. Only what a person has typed is read so: piped data gives no orders.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
+from typing import TypeAlias
 
 from attrs import define, evolve, field, frozen
 
@@ -18,6 +19,9 @@ from interlock.calling import Calling, denial_of
 from interlock.errors import UsageError
 from interlock.inbox import Queued
 from interlock.instructing import Instructing
+from interlock.mcp import Servers
+from interlock.mcp.mentions import Mentions
+from interlock.mcp.tools import ReadMcpResource
 from interlock.memory.imports import imports
 from interlock.planning import Planning
 from phases.world.messages import Json, Kind, Media, Message, Text, ToolResult
@@ -25,7 +29,7 @@ from phases.world.ports import Ids
 
 _COMMAND = re.compile(r"\s*/(?P<name>[A-Za-z][\w:.-]*)(?:\s+(?P<arguments>.*))?\Z", re.DOTALL)
 _LINES = re.compile(r"(?P<path>.+?)#L?(?P<first>\d+)(?:-L?(?P<last>\d+))?\Z")
-_MOST_FILES = 20  # of one prompt
+_MOST_MENTIONS = 20  # of one prompt
 
 
 @frozen(kw_only=True)
@@ -47,6 +51,7 @@ class Speech:
     calling: Calling
     planning: Planning
     ids: Ids
+    servers: Servers
     families: Mapping[str, str] = field(factory=dict)  # the models of short names
     spend: Callable[[str | None], None]  # with which effort the prompt is answered; None: as usual
 
@@ -94,40 +99,64 @@ class Speech:
         return tuple(self._note(text) for text in texts if text)
 
     async def _mentioned(self, typed: str, cwd: Path) -> tuple[Message, ...]:
-        calls = dict(list(_calls(typed, cwd))[:_MOST_FILES])
+        """What the words speak of, read by calls as the model makes them."""
+        calls: dict[str, _Call] = {}
+        absent: dict[str, str] = {}
+        mentions = Mentions(self.servers.by_name.values)
+        for written in imports(typed):
+            mention = mentions.of(written)
+            if mention is None:
+                if (call := _call(written, cwd)) is not None:
+                    calls[written] = call
+            elif mention.absence:
+                absent[written] = mention.absence
+            else:
+                asked = {"server": mention.server, "uri": mention.uri}
+                calls[written] = (ReadMcpResource.name, asked)
+        calls = dict(list(calls.items())[:_MOST_MENTIONS])
         results = await self.calling.results(list(calls.values()), cwd)
-        return tuple(
-            self._file(written, result) for written, result in zip(calls, results, strict=True)
-        )
+        read = [
+            self._read(written, calls[written][0], result)
+            for written, result in zip(calls, results, strict=True)
+        ]
+        return (*read, *(self._missing(written, why) for written, why in absent.items()))
 
-    def _file(self, written: str, result: ToolResult) -> Message:
+    def _read(self, written: str, tool: str, result: ToolResult) -> Message:
         denied = denial_of(result)
         if denied is not None:
             return self._note(f"The user speaks of @{written}, which was not read: {denied}")
+        if result.is_error and tool == ReadMcpResource.name:
+            return self._missing(written, result.text)
         shown = [part for part in result.content if isinstance(part, Media)]
         return self._note(f"The user speaks of @{written}:\n\n{result.text}", *shown)
+
+    def _missing(self, written: str, why: str) -> Message:
+        """A resource was surely meant: who named it should know that it is not there."""
+        line = f"@{written} was not read: {' '.join(why.split())}"
+        self.servers.tell("warning", line)
+        return self._note(f"The user speaks of @{written}, which was not read: {why}")
 
     def _note(self, words: str, *media: Media) -> Message:
         text = Text(f"<system-reminder>\n{words}\n</system-reminder>")
         return Message(id=self.ids.new(), role="user", kind=Kind.NOTE, content=(text, *media))
 
 
-def _calls(typed: str, cwd: Path) -> Iterator[tuple[str, tuple[str, Mapping[str, Json]]]]:
-    """The calls that read what is spoken of; a word that is no file or folder is no such thing."""
-    for written in imports(typed):
-        lines = _LINES.match(written)
-        for path, found in ((written, None), (lines["path"] if lines else "", lines)):
-            try:
-                real = cwd / Path(path).expanduser()
-                if path and real.is_dir():
-                    yield written, ("Glob", {"pattern": "*", "path": str(real)})
-                elif path and real.is_file():
-                    yield written, ("Read", {"file_path": str(real), **_part(found)})
-                else:
-                    continue
-            except (OSError, RuntimeError, ValueError):
-                continue
-            break
+_Call: TypeAlias = tuple[str, Mapping[str, Json]]  # the tool, and what it is called with
+
+
+def _call(written: str, cwd: Path) -> _Call | None:
+    """The call that reads a file or folder; a word that is neither is no such thing."""
+    lines = _LINES.match(written)
+    for path, found in ((written, None), (lines["path"] if lines else "", lines)):
+        try:
+            real = cwd / Path(path).expanduser()
+            if path and real.is_dir():
+                return "Glob", {"pattern": "*", "path": str(real)}
+            if path and real.is_file():
+                return "Read", {"file_path": str(real), **_part(found)}
+        except (OSError, RuntimeError, ValueError):
+            continue
+    return None
 
 
 def _part(found: re.Match[str] | None) -> dict[str, Json]:

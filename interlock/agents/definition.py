@@ -8,7 +8,7 @@ with other rights than its author wrote would be worse than none.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, cast
 
@@ -23,11 +23,11 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.:-]{0,63}")
 _SPAWNER = re.compile(r"(?:Agent|Task)(?:\((?P<types>[^()]*)\))?")
 _TOOL = re.compile(r"[^\s(),]+(?:\([^()]*\))?")
 # Known to other programs and without effect here; told once, so that nobody relies on them.
-WITHOUT_EFFECT = ("mcpServers", "initialPrompt", "color")
+WITHOUT_EFFECT = ("initialPrompt", "color")
 KNOWN = frozenset(
     """
     name description prompt tools disallowedTools model permissionMode maxTurns background
-    isolation skills memory effort hooks
+    isolation skills memory effort hooks mcpServers
     """.split()  # noqa: SIM905 (read as a text)
 ) | frozenset(WITHOUT_EFFECT)
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
@@ -68,6 +68,9 @@ class AgentDefinition:
     memory: MemoryScope | None = None  # what it keeps from session to session; None: nothing
     effort: str | None = None  # one of EFFORTS; None: as its parent
     hooks: Mapping[str, Any] = field(factory=dict)  # as settings files have them; of it alone
+    servers: tuple[str, ...] = ()  # of MCP, by name, whose tools it has beside `tools`
+    # Those of them that it defines itself, as they are written; they live as long as a child.
+    own_servers: Mapping[str, Any] = field(factory=dict, hash=False)
     origin: str = "code"  # "project, .claude/agents/reviewer.md"
     unheard: tuple[str, ...] = ()  # fields that have no effect here
     unknown: tuple[str, ...] = ()  # fields that nobody knows
@@ -92,6 +95,7 @@ def definition_of(
         raise BadDefinition("it has no prompt: what the agent is to do stands below the ---")
     tools = _words(fields, "tools")
     _insist_on_tools(tools)
+    servers = tuple(_servers(fields))
     return AgentDefinition(
         name=name,
         description=description,
@@ -108,6 +112,8 @@ def definition_of(
         memory=_memory(fields),
         effort=_effort(fields),
         hooks=_hooks(fields, origin),
+        servers=tuple(name for name, _ in servers),
+        own_servers={name: raw for name, raw in servers if raw is not None},
         origin=origin,
         unheard=tuple(name for name in fields if name in WITHOUT_EFFECT and fields[name]),
         unknown=tuple(name for name in fields if name not in KNOWN),
@@ -136,6 +142,27 @@ def _words(fields: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
     if wrong is not None:
         raise BadDefinition(f"{key}: {wrong!r} is no tool; write a name like Read", key)
     return words
+
+
+def _servers(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Names of MCP servers, each with its definition or None; a list of both, or an object."""
+    given = fields.get("mcpServers")
+    if isinstance(given, str):
+        given = [word for word in re.split(r"[,\s]+", given) if word]
+    elif isinstance(given, dict):
+        given = [given]
+    if given is None:
+        return
+    for one in given if isinstance(given, list) else [given]:
+        if isinstance(one, str) and one.strip():
+            yield one.strip(), None
+        elif isinstance(one, dict) and all(isinstance(raw, dict) for raw in one.values()):
+            yield from ((str(name), raw) for name, raw in one.items())
+        else:
+            raise BadDefinition(
+                f"mcpServers: {one!r} is no server; write a name, or name: and its definition",
+                "mcpServers",
+            )
 
 
 def _insist_on_tools(tools: tuple[str, ...] | None) -> None:

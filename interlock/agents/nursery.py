@@ -19,6 +19,7 @@ from attrs import evolve, frozen
 from interlock.agents.crew import Crew, Tree
 from interlock.agents.errand import Errand, Seat
 from interlock.agents.memories import memory_of, rights_to
+from interlock.agents.servers import Lending, granted
 from interlock.agents.tools import NOT_FOR_CHILDREN, Withheld
 from interlock.context.keepsakes import Keepsakes
 from interlock.front import Front, edits_of, environment_for
@@ -93,9 +94,21 @@ class Nursery:
             ).all(self.own_tools)
             stack.push_async_callback(_closed, made, self.own_tools)
             tools = _as_parent(made, seat.parent) if fork else _granted(made, errand, seat.parent)
+            if not fork:
+                lending = Lending(
+                    errand=errand,
+                    options=shared.options,
+                    settings=shared.settings,
+                    person=self.workshop.person,
+                    mail=Mail(shared.waiting, errand.agent_id),
+                    show=lambda update: self.tree.show(update),  # another with each prompt
+                    tools=tools,
+                )
+                await stack.enter_async_context(lending.lent())
             front = await self._front(errand, tools, seat.parent, knowledge)
+            given = seat.parent.offer
             offer = (
-                seat.parent.offer.forked(tools) if fork else offer_of(shared.settings, tools, ())
+                given.forked(tools) if fork else offer_of(shared.settings, tools, (), given.api)
             )
             adapter = self.adapter.beside(
                 system=front.system,
@@ -205,6 +218,7 @@ def _granted(made: Mapping[str, Tool], errand: Errand, parent: Worker) -> dict[s
     do is asked of the parent's rights too, each time."""
     definition, made = errand.definition, {**made, **_of_servers(parent)}
     wanted = tuple(parent.tools) if definition.tools is None else definition.tools
+    wanted += granted(errand)
     also = {other: name for name, tool in made.items() for other in tool.also}
     names = {also.get(name, name) for name in wanted}
     denied = {also.get(name, name) for name in definition.disallowed_tools if "(" not in name}

@@ -12,6 +12,7 @@ from interlock.agent import Agent
 from interlock.cli import memory, origin, picking, taking_back
 from interlock.context.gauge import render
 from interlock.errors import SessionBusy, SessionNotFound, TranscriptError
+from interlock.inbox import Mode
 from interlock.mcp import UnknownServer
 from interlock.options import PermissionMode, Resume
 from interlock.sessions import Listed, insist_on_usable, read, rename, session_named
@@ -104,7 +105,7 @@ async def _mode(place: Place, name: str) -> None:
 
 
 async def _queue(place: Place, _: str) -> None:
-    waiting = place.agent.waiting.messages
+    waiting = [one for one in place.agent.waiting.messages if one.mode is not Mode.NEWS]
     for queued in waiting:
         place.say(f"- {queued.text}")
     if not waiting:

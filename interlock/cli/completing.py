@@ -1,11 +1,11 @@
-"""What the Tab key offers: names of commands behind `/`, files behind `@`."""
+"""What the Tab key offers: names of commands behind `/`, files and resources behind `@`."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from attrs import frozen
@@ -19,10 +19,12 @@ _MOST = 100
 
 @frozen(eq=False)
 class Completing(Completer):
-    """`commands` gives names with a line about each, as they are by then."""
+    """`commands` gives names with a line about each, as they are by then; so does `resources`,
+    of MCP servers, as `server:uri`."""
 
     commands: Callable[[], Mapping[str, str]]
     cwd: Path
+    resources: Callable[[], Mapping[str, str]] = dict
 
     def get_completions(
         self, document: Document, complete_event: CompleteEvent
@@ -31,13 +33,18 @@ class Completing(Completer):
         if found := _COMMAND.match(line):
             return self._names(found["begun"])
         if found := _FILE.search(line):
-            return self._paths(found["begun"])
+            return chain(self._paths(found["begun"]), self._resources(found["begun"]))
         return ()
 
     def _names(self, begun: str) -> Iterator[Completion]:
         for name, about in sorted(self.commands().items()):
             if name.startswith(begun):
                 yield Completion(name, start_position=-len(begun), display_meta=about[:60])
+
+    def _resources(self, begun: str) -> Iterator[Completion]:
+        fitting = ((uri, name) for uri, name in self.resources().items() if uri.startswith(begun))
+        for uri, name in islice(fitting if begun else (), _MOST):
+            yield Completion(uri, start_position=-len(begun), display_meta=name[:60])
 
     def _paths(self, begun: str) -> Iterator[Completion]:
         folder, _, start = begun.rpartition("/")

@@ -131,7 +131,7 @@ class Interactive:
         self._typed = anyio.Event()
 
         async def news() -> None:
-            await self.agent.waiting.arrival(None)
+            await self.agent.waiting.arrival(None, alone=True)
             self._typed.set()
 
         async with anyio.create_task_group() as tasks:

@@ -1,4 +1,4 @@
-"""`interlock mcp list|get|add|remove|serve`: which MCP servers there are, and changing that.
+"""`interlock mcp list|get|add|remove|login|logout|serve`: which servers there are, changing that.
 
 `list` and `get` start the servers that may be started, to tell how they are; files are changed
 with all their formatting kept. `serve` is the other way round: our tools, for other programs.
@@ -31,14 +31,15 @@ from interlock.options import Options
 from phases.world.messages import Json
 
 _SCOPES = ("local", "user", "project")
-_MARKS = {"connected": "✓", "pending": "…", "failed": "✗", "disabled": "-"}
+_ADD = "interlock mcp add NAME [flags] -- COMMAND [ARG...]  or  NAME -t http URL"
+_MARKS = {"connected": "✓", "pending": "…", "failed": "✗", "needs-auth": "!", "disabled": "-"}
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run one of the commands; its exit code. Raises InterlockError."""
     given = [decoded(each) for each in arguments]
     dashes = given.index("--") if "--" in given else len(given)
-    asked = _parser().parse_args(given[:dashes])
+    asked = _asked(given[:dashes])
     command: tuple[str, ...] = tuple(given[dashes + 1 :])
     match asked.command:
         case "list":
@@ -49,11 +50,34 @@ def run(arguments: Sequence[str]) -> int:
             return _add(asked, command)
         case "remove":
             return _remove(asked)
+        case "login" | "logout":
+            from interlock.cli import mcp_login
+
+            given_up = asked.command == "logout"
+            return (mcp_login.logout if given_up else mcp_login.login)(asked.name, _found())
         case "serve":
             from interlock.serving import serve
 
             return serve(_found())
-    raise UsageError("interlock mcp list, get, add, remove or serve (--help)")
+    raise UsageError("interlock mcp list, get, add, remove, login, logout or serve (--help)")
+
+
+def _asked(words: list[str]) -> argparse.Namespace:
+    if words[:1] != ["add"]:
+        return _parser().parse_args(words)
+    # Flags may stand between the name and the address, which plain parsing takes for none.
+    adding = Parser(prog="interlock mcp add", usage=_ADD)
+    _taking(adding)
+    return adding.parse_intermixed_args(words[1:], argparse.Namespace(command="add"))
+
+
+def _taking(add: argparse.ArgumentParser) -> None:
+    add.add_argument("name")
+    add.add_argument("url", nargs="?", help="of a server that is spoken to over HTTP")
+    add.add_argument("-s", "--scope", choices=_SCOPES, default="local", help="default: local")
+    add.add_argument("-t", "--transport", choices=("stdio", "http", "sse"))
+    add.add_argument("-e", "--env", action="append", metavar="NAME=VALUE", default=[])
+    add.add_argument("-H", "--header", action="append", metavar="'Name: value'", default=[])
 
 
 def _parser() -> Parser:
@@ -63,20 +87,14 @@ def _parser() -> Parser:
     add.add_argument("--json", action="store_true", help="for programs")
     add = commands.add_parser("get", help="one server, with its tools")
     add.add_argument("name")
-    add = commands.add_parser(
-        "add",
-        help="write a server down",
-        usage="interlock mcp add NAME [flags] -- COMMAND [ARG...]  or  NAME -t http URL",
-    )
-    add.add_argument("name")
-    add.add_argument("url", nargs="?", help="of a server that is spoken to over HTTP")
-    add.add_argument("-s", "--scope", choices=_SCOPES, default="local", help="default: local")
-    add.add_argument("-t", "--transport", choices=("stdio", "http", "sse"))
-    add.add_argument("-e", "--env", action="append", metavar="NAME=VALUE", default=[])
-    add.add_argument("-H", "--header", action="append", metavar="'Name: value'", default=[])
+    _taking(commands.add_parser("add", help="write a server down", usage=_ADD))
     add = commands.add_parser("remove", help="take a server out of its file")
     add.add_argument("name")
     add.add_argument("-s", "--scope", choices=_SCOPES, help="default: wherever it stands")
+    add = commands.add_parser("login", help="log in at a server that wants to know who you are")
+    add.add_argument("name")
+    add = commands.add_parser("logout", help="forget what a login gave")
+    add.add_argument("name")
     commands.add_parser("serve", help="offer our own tools to another program, on stdio")
     return parser
 

@@ -28,6 +28,7 @@ from interlock.errors import InterlockError, SeveralSessions, UsageError
 from interlock.home import home_of
 from interlock.housekeeping import Housekeeping
 from interlock.interrupt import InterruptSignal
+from interlock.mcp.mentions import Mentions
 from interlock.options import Options, Resume
 from interlock.permissions import BadRule, terminal_or_nobody
 from interlock.sessions import session_named, sessions_in
@@ -125,7 +126,10 @@ async def _session(
         except InterlockError as problem:
             return _Over(end=End.LEAVE, unread=first, problem=problem)
         agent.begin_anew(source)
-        keys.completer = Completing(lambda: offered(agent), agent.cwd)
+        mentions = Mentions(agent.servers.by_name.values)
+        keys.completer = Completing(
+            lambda: offered(agent), agent.cwd, lambda: dict(mentions.offered())
+        )
 
         def stop() -> None:
             """A signal, not a key: also the keys' Ctrl-C while a question stands there."""

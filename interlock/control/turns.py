@@ -111,7 +111,7 @@ class Turns:
         """Wait for a prompt, the end of input, or news of what runs in the background."""
         self._news = anyio.Event()
         over = [one.over.wait for one in self.agent.crew if not one.is_over]
-        news = partial(self.agent.waiting.arrival, None)
+        news = partial(self.agent.waiting.arrival, None, alone=True)
         async with anyio.create_task_group() as tasks:
 
             async def first(wait: Callable[[], Awaitable[object]]) -> None:

@@ -58,12 +58,13 @@ class Inbox:
     def said(self, prompt: str | Queued | tuple[Text | Media, ...]) -> tuple[Message, ...]:
         """What the user says as a run begins, the prompt last: what waits was typed before it.
 
-        In front of a prompt that comes from the queue itself only what would not come alone.
+        Behind a prompt that comes from the queue itself everything stays where it is, but for
+        news, which waited for any prompt.
         """
         if isinstance(prompt, Queued):
-            taken = self.queue.take_mentions()
-            self._taken += taken
-            return (*(queued.message for queued in taken), prompt.message)
+            news = self.queue.take_news()
+            self._taken += news
+            return (*(one.message for one in news), prompt.message)
         taken = self.queue.take(agent_id=None, up_to=Priority.LATER)
         self._taken += taken
         content = (Text(prompt),) if isinstance(prompt, str) else prompt

@@ -26,6 +26,7 @@ _COMMAND = re.compile(r"/[A-Za-z][\w:-]*(?!\S)")
 class Mode(StrEnum):
     PROMPT = "prompt"  # the user's own words
     TASK_NOTIFICATION = "task_notification"  # a background task has something to say
+    NEWS = "news"  # good to know with whatever comes next, and no reason to begin a run
 
 
 class Priority(IntEnum):
@@ -53,7 +54,6 @@ class Queued:
     mode: Mode = Mode.PROMPT
     priority: Priority = Priority.NEXT
     agent_id: str | None = None  # the sub-agent it is for; None: the main thread
-    wakes: bool = True  # alone it is worth a turn; otherwise it comes with the next
 
     @property
     def text(self) -> str:
@@ -75,11 +75,11 @@ class Queued:
 def readable(queued: Queued, *, agent_id: str | None, up_to: Priority) -> bool:
     """Whether this agent may read the message between two turns.
 
-    A sub-agent hears only of its own tasks: what a user types is never meant for it.
+    A sub-agent hears only of what is its own: what a user types is never meant for it.
     """
     if queued.priority > up_to or queued.is_command or queued.agent_id != agent_id:
         return False
-    return agent_id is None or queued.mode is Mode.TASK_NOTIFICATION
+    return agent_id is None or queued.mode is not Mode.PROMPT
 
 
 @define
@@ -99,7 +99,6 @@ class Waiting:
         priority: Priority = Priority.NEXT,
         agent_id: str | None = None,
         id_: str | None = None,
-        wakes: bool = True,
     ) -> Queued:
         """Put a message into the queue; it is never refused and never waits. `id_` is a UUID that
         its sender gave it."""
@@ -109,7 +108,6 @@ class Waiting:
             mode=mode,
             priority=priority,
             agent_id=agent_id,
-            wakes=wakes,
         )
         self._queue.append(queued)
         self._tell(queued, QUEUED_MESSAGE.initial)
@@ -128,15 +126,15 @@ class Waiting:
             [q for q in self.messages if readable(q, agent_id=agent_id, up_to=up_to)], Taken()
         )
 
+    def take_news(self) -> tuple[Queued, ...]:
+        """Take what is good to know with whatever comes next. Whoever takes it completes it."""
+        mine = [one for one in self.messages if one.agent_id is None and one.mode is Mode.NEWS]
+        return self._take(mine, Taken())
+
     def take_alone(self) -> Queued | None:
         """Take the main thread's first message, be it a command, to be a prompt of its own."""
-        mine = [one for one in self.messages if one.agent_id is None and one.wakes]
+        mine = [one for one in self.messages if one.agent_id is None and one.mode is not Mode.NEWS]
         return next(iter(self._take(mine[:1], Taken(alone=True))), None)
-
-    def take_mentions(self) -> tuple[Queued, ...]:
-        """Take the main thread's messages that only come with others, as `take` does."""
-        mine = [one for one in self.messages if one.agent_id is None and not one.wakes]
-        return self._take(mine, Taken())
 
     def withdraw(self, id_: str) -> bool:
         """Take out a message that its sender no longer means; whether it still waited."""
@@ -149,11 +147,14 @@ class Waiting:
         for queued in taken:
             self._tell(queued, _moved(queued, Stage.INJECTED, RunReturned()))
 
-    async def arrival(self, agent_id: str | None) -> None:
-        """Return once there is something that this agent may read, whatever its priority, and
-        that is worth waking for."""
+    async def arrival(self, agent_id: str | None, *, alone: bool = False) -> None:
+        """Return once there is something that this agent may read, whatever its priority.
+
+        `alone`: something that is worth a run of its own.
+        """
         while not any(
-            queued.wakes and readable(queued, agent_id=agent_id, up_to=Priority.LATER)
+            readable(queued, agent_id=agent_id, up_to=Priority.LATER)
+            and not (alone and queued.mode is Mode.NEWS)
             for queued in self._queue
         ):
             await self._news.wait()
@@ -181,16 +182,15 @@ class Mail:
 
     def notify(self, text: str) -> None:
         """A background task of this agent has something to say."""
-        self._add(text)
+        self._add(text, Mode.TASK_NOTIFICATION)
 
-    def mention(self, text: str) -> None:
-        """Something has changed that the agent should know of before it goes on."""
-        self._add(text, wakes=False)
+    def note(self, text: str) -> None:
+        """Something that the agent should know by its next request, whenever that is."""
+        self._add(text, Mode.NEWS)
 
-    def _add(self, text: str, *, wakes: bool = True) -> None:
+    def _add(self, text: str, mode: Mode) -> None:
         note = f"<system-reminder>\n{text}\n</system-reminder>"
-        mode = Mode.TASK_NOTIFICATION
-        self.queue.add(note, mode=mode, agent_id=self.agent_id, wakes=wakes)
+        self.queue.add(note, mode=mode, agent_id=self.agent_id)
 
     def show(self, update: Update) -> None:
         """Tell whoever watches the prompt under way, or watched the last one."""

@@ -37,5 +37,7 @@ async def consent(definition: Definition, person: Person) -> bool | None:
 def told(definition: Definition) -> str:
     """How it is started or reached, in a line. Values of variables and headers are not shown."""
     if definition.url:
-        return definition.url
+        oauth = definition.oauth
+        runs = (definition.headers_helper, oauth.secret_helper if oauth else "")
+        return "; it runs ".join((definition.url, *filter(None, runs)))
     return shlex.join([definition.command, *definition.args])

@@ -15,6 +15,7 @@ from typing import Any
 
 from attrs import field, frozen
 
+from interlock.mcp.oauth import Grant, OAuth
 from phases.world.messages import Json, encoded
 
 
@@ -55,6 +56,8 @@ class Definition:
     cwd: Path | None = None
     url: str = ""
     headers: Mapping[str, str] = field(factory=dict, repr=False)
+    headers_helper: str = ""  # a command that prints more of them, as JSON
+    oauth: OAuth | None = None
     start_s: float | None = None
     call_s: float | None = None
     required: bool = False  # without it a prompt fails instead of going on
@@ -73,9 +76,18 @@ _TYPES = {
 }
 _KEYS = {
     "stdio": {"command", "args", "env", "cwd"},
-    "http": {"url", "headers"},
-    "sse": {"url", "headers"},
+    "http": {"url", "headers", "headersHelper", "oauth"},
+    "sse": {"url", "headers", "headersHelper", "oauth"},
 }
+_OAUTH = (
+    "grant",
+    "clientId",
+    "clientSecret",
+    "clientSecretHelper",
+    "scopes",
+    "issuer",
+    "callbackPort",
+)
 _ANY = {"type", "timeout", "startupTimeout", "required", "trusted", "protocol"}
 
 
@@ -148,7 +160,13 @@ def parsed(
     url = read.text("url")
     if not url.lower().startswith(("http://", "https://")):
         raise BadDefinition(f"has the url {url!r}; write one that begins with https://")
-    return Definition(**common, url=url, headers=read.pairs("headers"))
+    return Definition(
+        **common,
+        url=url,
+        headers=read.pairs("headers"),
+        headers_helper=read.text("headersHelper", needed=False),
+        oauth=_oauth(raw["oauth"], environ) if raw.get("oauth") is not None else None,
+    )
 
 
 def _transport(raw: Mapping[str, Json]) -> Transport:
@@ -158,6 +176,36 @@ def _transport(raw: Mapping[str, Json]) -> Transport:
     if kind not in _TYPES:
         raise BadDefinition(f"has the type {kind!r}; write one of stdio, http, sse")
     return _TYPES[kind]
+
+
+def _oauth(raw: Json, environ: Mapping[str, str]) -> OAuth:
+    if not isinstance(raw, Mapping):
+        raise BadDefinition('has an oauth that is no object; write {"clientId": "…"}')
+    read = _Reader(raw, environ)
+    unknown = sorted(raw.keys() - _OAUTH)
+    if unknown:
+        raise BadDefinition(f"has {unknown[0]!r} in oauth; there are {', '.join(_OAUTH)}")
+    grant = raw.get("grant", Grant.PERSON.value)
+    if grant not in set(Grant):
+        raise BadDefinition(f"has the grant {grant!r}; write {' or '.join(Grant)}")
+    port = raw.get("callbackPort", 0)
+    if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port < 65_536:
+        raise BadDefinition("has a callbackPort that is no port")
+    program = grant == Grant.PROGRAM
+    made = OAuth(
+        grant=Grant(grant),
+        client_id=read.text("clientId", needed=program),
+        secret=read.text("clientSecret", needed=False),
+        secret_helper=read.text("clientSecretHelper", needed=False),
+        scopes=read.text("scopes", needed=False),
+        issuer=read.text("issuer", needed=program),
+        port=port,
+    )
+    if program and not made.secret and not made.secret_helper:
+        raise BadDefinition(
+            'has no clientSecret in oauth; write "${NAME}" of a variable, or a clientSecretHelper'
+        )
+    return made
 
 
 def _legacy(raw: Mapping[str, Json]) -> bool:

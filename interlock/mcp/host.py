@@ -33,6 +33,10 @@ _LOUD = frozenset({"error", "critical", "alert", "emergency"})
 _LONGEST = 500
 
 
+def _nobody(text: str) -> None:
+    """Nobody is told."""
+
+
 class Told(Protocol):
     def __call__(self, level: str, text: str) -> None: ...
 
@@ -45,6 +49,7 @@ class Host:
     person: Person | None
     tell: Told  # a person, in a line; level is info or warning
     moved: Callable[[Server, Stage], None]  # its stage or its lists are others now
+    note: Callable[[str], None] = _nobody  # told the model, at its next request
 
 
 def callbacks(
@@ -72,9 +77,6 @@ def callbacks(
             host.tell("warning", f"the MCP server {server.name}: {line}")
 
     async def handle(message: object) -> None:
-        from mcp_types import PromptListChangedNotification, ToolListChangedNotification
-
-        if isinstance(message, ToolListChangedNotification | PromptListChangedNotification):
-            server.changed()
+        server.news.heard(message)
 
     return elicit, roots, log, handle

@@ -20,6 +20,7 @@ class Stage(StrEnum):
     CONNECTED = "connected"
     RESTING = "resting"  # lost, and soon started again
     FAILED = "failed"  # until someone asks for it
+    SHUT_OUT = "shut_out"  # it wants to know who we are: until someone has logged in
     OFF = "off"  # switched off by a person
     CLOSED = "closed"  # the session is over
 
@@ -43,13 +44,15 @@ class Connected:
 
 @frozen(kw_only=True)
 class Lost:
-    """It could not be started, or it is gone. `steady`: it had been there for a good while."""
+    """It could not be started, or it is gone. `steady`: it had been there for a good while;
+    `refused`: it does not let us in, and would not the next time."""
 
     steady: bool = False
+    refused: bool = False
 
     @classmethod
     def specimens(cls) -> tuple[Lost, ...]:
-        return (cls(), cls(steady=True))
+        return (cls(), cls(steady=True), cls(refused=True), cls(steady=True, refused=True))
 
 
 @frozen
@@ -93,6 +96,10 @@ def steady(known: Known, outcome: Lost) -> bool:
     return outcome.steady and known.most > 0
 
 
+def not_let_in(known: Known, outcome: Lost) -> bool:
+    return outcome.refused
+
+
 def been_there(known: Known, outcome: object) -> bool:
     return known.restarts > 0
 
@@ -123,12 +130,14 @@ CONNECTION: Machine[Known] = machine(
     at(
         Stage.STARTING,
         Lost,
+        when(not_let_in, go=Stage.SHUT_OUT),
         when(been_there, restarts_left, go=Stage.RESTING, then=counted),
         otherwise=to(Stage.FAILED),
     ),
     at(
         Stage.CONNECTED,
         Lost,
+        when(not_let_in, go=Stage.SHUT_OUT),
         when(steady, go=Stage.RESTING, then=counted_anew),
         when(restarts_left, go=Stage.RESTING, then=counted),
         otherwise=to(Stage.FAILED),

@@ -15,11 +15,13 @@ import anyio.to_thread
 
 from interlock import __version__
 from interlock.mcp.definitions import BadDefinition, Definition, Transport
+from interlock.mcp.door import Door
 from interlock.mcp.relay import Relay
 from interlock.mcp.sieve import Sieve
 from interlock.mcp.stdio import Heard, Process, connected
 
 if TYPE_CHECKING:
+    import httpx2
     from mcp import Client
     from mcp.client.session import (
         ElicitationFnT,
@@ -46,6 +48,7 @@ async def opened(
     definition: Definition,
     process: Process,
     sieve: Sieve,
+    door: Door,
     *,
     environ: Mapping[str, str],
     mark: str,
@@ -64,7 +67,7 @@ async def opened(
     from mcp_types import Implementation
 
     async with AsyncExitStack() as stack:
-        server = await _server(definition, process, stack, environ, mark, heard)
+        server = await _server(definition, process, door, stack, environ, mark, heard)
         if hasattr(server, "__aenter__"):  # a transport; a program of this process has none
             server = sieve.through(server)
         client = Client(
@@ -83,6 +86,7 @@ async def opened(
 async def _server(
     definition: Definition,
     process: Process,
+    door: Door,
     stack: AsyncExitStack,
     environ: Mapping[str, str],
     mark: str,
@@ -94,14 +98,22 @@ async def _server(
         case Transport.IN_PROCESS:
             program = definition.program
             return program.transport() if isinstance(program, Relay) else program
-        case Transport.SSE:
-            from mcp.client.sse import sse_client
+        case Transport.HTTP | Transport.SSE:
+            return await over_http(definition, door, stack, await door.auth())
 
-            return sse_client(definition.url, headers=dict(definition.headers))
-        case Transport.HTTP:
-            from mcp.client.streamable_http import streamable_http_client
-            from mcp.shared._httpx_utils import create_mcp_http_client
 
-            http = create_mcp_http_client(headers=dict(definition.headers))
-            await stack.enter_async_context(http)
-            return streamable_http_client(definition.url, http_client=http)
+async def over_http(
+    definition: Definition, door: Door, stack: AsyncExitStack, auth: httpx2.Auth | None
+) -> Any:
+    """A transport to the server's address."""
+    headers = await door.headers()
+    if definition.transport is Transport.SSE:
+        from mcp.client.sse import sse_client
+
+        return sse_client(
+            definition.url, headers=headers, auth=auth, httpx_client_factory=door.client
+        )
+    from mcp.client.streamable_http import streamable_http_client
+
+    http = await stack.enter_async_context(door.client(headers=headers, auth=auth))
+    return streamable_http_client(definition.url, http_client=http)

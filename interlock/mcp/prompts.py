@@ -1,11 +1,10 @@
-"""Prompts of servers as slash commands, and `@server:uri` in a person's words.
+"""Prompts of servers as slash commands.
 
 A provider, not a registry: whoever reads slash commands asks it what there is and what one says.
 """
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -15,13 +14,8 @@ from interlock.mcp.names import slash_command
 from interlock.mcp.remote import RemotePrompt
 from interlock.mcp.results import Part, Rendering
 from interlock.mcp.server import Server
-from interlock.mcp.tools import named, read_resource
 from interlock.tools import ToolContext, ToolError
 from phases.world.messages import Text
-
-# Not inside a word: mail addresses are no mentions.
-_MENTION = re.compile(r"(?<![\w@])@([\w.-]+):([a-z][\w+.-]*:[^\s,;)\]}>\"']+)")
-_MOST_MENTIONS = 10
 
 
 @frozen(kw_only=True)
@@ -81,20 +75,3 @@ def commands(servers: Iterable[Server]) -> Sequence[PromptCommand]:
         for server in servers
         for prompt in server.stock.prompts
     ]
-
-
-async def mentioned(
-    words: str, servers: Iterable[Server], context: ToolContext
-) -> tuple[Part, ...]:
-    """The resources that `words` mention, each with its address in front; problems in words."""
-    known = list(servers)
-    parts: list[Part] = []
-    found = dict.fromkeys((match[1], match[2].rstrip(".?!")) for match in _MENTION.finditer(words))
-    for server, uri in list(found)[:_MOST_MENTIONS]:
-        if all(one.name != server for one in known):
-            continue  # it may be anything
-        try:
-            parts += await read_resource(named(known, server), uri, context)
-        except ToolError as problem:
-            parts.append(Text(f"(@{server}:{uri} cannot be read: {problem})"))
-    return tuple(parts)

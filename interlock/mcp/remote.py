@@ -37,6 +37,12 @@ class RemotePrompt:
 
 
 @frozen(kw_only=True)
+class RemoteResource:
+    uri: str
+    name: str
+
+
+@frozen(kw_only=True)
 class Stock:
     """All that was listed when the connection was made, or changed."""
 
@@ -70,6 +76,12 @@ async def stock_of(client: Client, server: str) -> Stock:
         resources=has.resources is not None,
         dropped=tuple(dropped),
     )
+
+
+async def resources_of(client: Client) -> tuple[RemoteResource, ...]:
+    """The resources that the server lists. Raises what the package raises."""
+    found = await _all(client.list_resources, lambda page: page.resources)
+    return tuple(RemoteResource(uri=str(one.uri), name=one.title or one.name) for one in found)
 
 
 async def _all(ask: Callable[..., Awaitable[Any]], items: Callable[[Any], list[Any]]) -> list[Any]:

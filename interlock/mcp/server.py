@@ -17,6 +17,7 @@ from attrs import define, evolve, field, frozen
 
 from fsm import decide
 from interlock.mcp.definitions import Definition
+from interlock.mcp.door import Door
 from interlock.mcp.host import Host, callbacks
 from interlock.mcp.lifecycle import (
     CONNECTION,
@@ -29,10 +30,12 @@ from interlock.mcp.lifecycle import (
     SwitchedOff,
     SwitchedOn,
 )
+from interlock.mcp.news import News
 from interlock.mcp.opening import opened
 from interlock.mcp.remote import Stock, stock_of
 from interlock.mcp.sieve import Sieve
 from interlock.mcp.stdio import Process
+from interlock.mcp.tokens import Tokens
 from interlock.mcp.words import ServerGone, reason, refused
 from interlock.quiet import Quiet
 from phases.world.messages import Json
@@ -46,7 +49,7 @@ _REST_S = 0.25  # before the first restart, twice as long before each that follo
 _STEADY_S = 60.0  # a server that lasted so long has not failed to start
 _SOON_S = 5.0  # that a call waits for a server that is being started again
 _LAST_WORDS_S = 2.0  # from a closed pipe to the exit code
-_STOPPED = frozenset({Stage.FAILED, Stage.OFF, Stage.CLOSED})
+_STOPPED = frozenset({Stage.FAILED, Stage.SHUT_OUT, Stage.OFF, Stage.CLOSED})
 
 Progress = Callable[[str], None]
 
@@ -69,6 +72,7 @@ class Server:
     host: Host
     environ: Mapping[str, str]
     mark: str
+    logins: Tokens | None = None
     stage: Stage = Stage.STARTING
     stock: Stock = field(factory=Stock)
     problem: str | None = None  # why it failed, or was lost
@@ -78,24 +82,32 @@ class Server:
     _known: Known = field(default=Known(0, 0))
     _client: Client | None = None
     _process: Process = field(factory=Process)
+    _door: Door = field(init=False)
     _scope: anyio.CancelScope | None = None
     _wish: Outcome | None = None
     _moved: anyio.Event = field(factory=anyio.Event)
-    _stale: anyio.Event = field(factory=anyio.Event)
     _starts: int = 0
     _sieve: Sieve = field(factory=Sieve)
+    news: News = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._known = Known(0, self.patience.restarts)
+        self.news = News(self)
+        self._door = self._new_door()
 
     @property
     def name(self) -> str:
         return self.definition.name
 
     @property
+    def lost(self) -> bool:
+        """Nothing more will come over its connection."""
+        return self._process.closed.is_set()
+
+    @property
     def settled(self) -> bool:
         """Whether it is there, or will not be by itself."""
-        there = self.stage is Stage.CONNECTED and not self._process.closed.is_set()
+        there = self.stage is Stage.CONNECTED and not self.lost
         return there or self.stage in _STOPPED
 
     # --- its life ----------------------------------------------------------------------------
@@ -147,9 +159,11 @@ class Server:
     async def _lived(self) -> Outcome:
         """Start it and stay with it to its end; what that was."""
         self._process = process = Process()
+        self._door = self._new_door()
         self._starts += 1
         start_s = self.definition.start_s or self.patience.start_s
-        began, problem = math.inf, None
+        began = math.inf
+        raised: BaseException | None = None
         with anyio.CancelScope(deadline=anyio.current_time() + start_s) as scope:
             self._scope = scope
             try:
@@ -159,13 +173,19 @@ class Server:
                     self._move(Connected())
                     await self._stay(client, process)
             except (Exception, BaseExceptionGroup) as error:
-                problem = reason(error)
+                raised = error
             finally:
                 self._client = None
         if self._wish is not None:
             return self._wish
-        self.problem = self._said(problem, start_s)
-        return Lost(steady=anyio.current_time() - began > _STEADY_S)
+        refusal = self._door.told(raised)
+        problem = None if raised is None else reason(raised)
+        self.problem = refusal or self._said(problem, start_s)
+        steady = anyio.current_time() - began > _STEADY_S
+        return Lost(steady=steady, refused=refusal is not None)
+
+    def _new_door(self) -> Door:
+        return Door(definition=self.definition, environ=self.environ, tokens=self.logins)
 
     def _opened(self, process: Process) -> Any:
         elicit, roots, log, handle = callbacks(self)
@@ -173,6 +193,7 @@ class Server:
             self.definition,
             process,
             self._sieve,
+            self._door,
             environ=self.environ,
             mark=f"{self.mark}.{self._starts}",
             heard=self._heard,
@@ -183,20 +204,20 @@ class Server:
         )
 
     async def _greet(self, client: Client) -> None:
-        self.stock = await self._listed(client)
+        self.stock = await self.listed(client)
         self.version, self.instructions = client.protocol_version, client.instructions or ""
         named = client.server_info
         self.info = f"{named.name} {named.version}" if named is not None else ""
         self._client = client
 
-    async def _listed(self, client: Client) -> Stock:
+    async def listed(self, client: Client) -> Stock:
+        """What it offers now."""
         stock = await stock_of(client, self.name)
         return evolve(stock, dropped=(*self._sieve.taken(), *stock.dropped))
 
     async def _stay(self, client: Client, process: Process) -> None:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._follow, client)
-            tasks.start_soon(self._listen, client)
+            tasks.start_soon(self.news.follow, client)
             await process.closed.wait()
             with anyio.move_on_after(_LAST_WORDS_S):
                 await process.ended.wait()
@@ -222,45 +243,6 @@ class Server:
                 "info", f"the MCP server {self.name} writes plain text among its messages: {line}"
             )
 
-    # --- changes of its lists ----------------------------------------------------------------
-
-    def changed(self) -> None:
-        """It said that one of its lists is another now."""
-        self._stale.set()
-
-    async def _follow(self, client: Client) -> None:
-        while True:
-            await self._stale.wait()
-            self._stale = anyio.Event()
-            try:
-                self.stock = await self._listed(client)
-            except Exception as error:
-                if not self._process.closed.is_set():
-                    text = f"the MCP server {self.name} could not list anew: {reason(error)}"
-                    self.host.tell("warning", text)
-                continue
-            self.host.moved(self, Stage.CONNECTED)
-
-    async def _listen(self, client: Client) -> None:
-        """Newer servers tell of changes only to those who ask to hear of them."""
-        from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-
-        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-            return
-        has = client.server_capabilities
-        tools = bool(has.tools and has.tools.list_changed)
-        prompts = bool(has.prompts and has.prompts.list_changed)
-        if not tools and not prompts:
-            return
-        try:
-            listening = client.listen(tools_list_changed=tools, prompts_list_changed=prompts)
-            async with listening as events:
-                self.changed()  # what changed between the listing and now was told to nobody
-                async for _ in events:
-                    self.changed()
-        except Exception as error:  # a stream for news only: calls go on without it
-            _log.debug("mcp server tells no changes", server=self.name, why=reason(error))
-
     # --- what is asked of it -----------------------------------------------------------------
 
     async def call(
@@ -284,7 +266,9 @@ class Server:
 
     async def read(self, uri: str) -> ReadResourceResult:
         async with self._asked(f"the resource {uri}", self.patience.call_s) as client:
-            return await client.read_resource(uri)
+            found = await client.read_resource(uri)
+        self.news.has_read(uri)
+        return found
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> GetPromptResult:
         async with self._asked(f"the prompt {name}", self.patience.start_s) as client:
@@ -297,10 +281,13 @@ class Server:
             await self.settle()
         client, process = self._client, self._process
         if client is None or self.stage is not Stage.CONNECTED:
-            raise ServerGone(self.name, self._absence)
+            raise ServerGone(self.name, self.absence or "is not there")
         try:
             yield client
         except Exception as error:
+            if self._door.refusal is not None:
+                process.closed.set()
+                raise ServerGone(self.name, self._door.refusal) from error
             if process.closed.is_set() or _lost(error):
                 raise await self._gone(process, what) from error
             raise refused(self.name, what, error, limit) from error
@@ -312,13 +299,18 @@ class Server:
         return ServerGone(self.name, f"was lost during {what}: {self._said(None, 0)}", ran=True)
 
     @property
-    def _absence(self) -> str:
+    def absence(self) -> str:
+        """Why it cannot be asked anything now, as the end of a sentence; "" where it can."""
         match self.stage:
+            case Stage.CONNECTED:
+                return ""
             case Stage.OFF:
                 return "is switched off"
             case Stage.STARTING | Stage.RESTING:
                 lost = f" after it was lost: {self.problem}" if self.problem else ""
                 return f"is still being started{lost}"
+            case Stage.SHUT_OUT:
+                return str(self.problem)
         return f"is not there: {self.problem}" if self.problem else "is not there"
 
 

@@ -30,6 +30,7 @@ from interlock.mcp.names import server_part
 from interlock.mcp.server import Patience, Server
 from interlock.mcp.settings import Unstarted
 from interlock.mcp.status import Status, status_of
+from interlock.mcp.tokens import Tokens
 from interlock.mcp.tools import ListMcpResources, ReadMcpResource, offered
 from interlock.tools import Tool
 from interlock.tools.watchdog import Watchdog
@@ -54,6 +55,7 @@ class Servers:
     environ: Mapping[str, str]
     host: Host | None = None
     unstarted: tuple[Unstarted, ...] = ()
+    logins: Tokens | None = None
     grace_s: float = 3.0
     tools: MutableMapping[str, Tool] = field(factory=dict)
     show: Show | None = None
@@ -104,6 +106,7 @@ class Servers:
             patience=self.patience,
             host=self.host,
             environ=self.environ,
+            logins=self.logins,
             mark=f"{self._mark}.{self._started}",
         )
         self._started += 1
@@ -154,6 +157,11 @@ class Servers:
         for notice in told:
             self.tell(notice.level, notice.text)
 
+    def note(self, text: str) -> None:
+        """The model, once a first request has been prepared for."""
+        if self._begun and self.notify is not None:
+            self.notify(text)
+
     def moved(self, server: Server, before: Stage) -> None:
         """A server's stage or lists are others: put its tools in place, and say so."""
         match server.stage:
@@ -164,12 +172,14 @@ class Servers:
             case Stage.RESTING if before is Stage.CONNECTED:
                 self.tell("warning", f"the MCP server {server.name} is lost: {server.problem}")
             case Stage.FAILED:
-                self._failed(server)
+                self._failed(server, f"is not there: {server.problem}")
+            case Stage.SHUT_OUT:
+                self._failed(server, str(server.problem))
 
-    def _failed(self, server: Server) -> None:
-        self.tell("warning", f"the MCP server {server.name} is not there: {server.problem}")
-        if self._begun and self.notify is not None and server.stock.tools:
-            self.notify(f"The MCP server {server.name} is gone; its tools answer with an error.")
+    def _failed(self, server: Server, what: str) -> None:
+        self.tell("warning", f"the MCP server {server.name} {what}")
+        if server.stock.tools:
+            self.note(f"The MCP server {server.name} is gone; its tools answer with an error.")
 
     # --- what they offer ---------------------------------------------------------------------
 
@@ -209,8 +219,7 @@ class Servers:
         if gone:
             words.append(f"has these tools no more: {', '.join(gone)}")
         text = f"The MCP server {server.name} {'; '.join(words)}."
-        if self.notify is not None:
-            self.notify(text)
+        self.note(text)
         count = f"{len(new)} tools joined" if new else f"{len(gone)} tools left"
         self.tell("info", f"the MCP server {server.name}: {count}")
 

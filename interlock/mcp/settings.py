@@ -9,6 +9,7 @@ from typing import Any
 from attrs import field, frozen
 
 from interlock.mcp.definitions import Definition, Scope, Transport
+from interlock.mcp.tokens import Tokens
 from interlock.mcp.trust import Approvals
 
 
@@ -32,6 +33,7 @@ class McpSettings:
     environ: Mapping[str, str] | None = field(default=None, repr=False)  # None: this process's own
     approvals: Approvals | None = None  # where answers are remembered; None: nobody is asked
     project: Path | None = None  # that they are about
+    tokens: Tokens | None = None  # where logins are kept
 
     def __bool__(self) -> bool:
         return bool(self.definitions or self.unstarted)

@@ -16,6 +16,7 @@ _WORDS = {
     Stage.RESTING: "pending",
     Stage.CONNECTED: "connected",
     Stage.FAILED: "failed",
+    Stage.SHUT_OUT: "needs-auth",
     Stage.OFF: "disabled",
     Stage.CLOSED: "disabled",
 }
@@ -23,7 +24,7 @@ _WORDS = {
 
 @frozen(kw_only=True)
 class Status:
-    """One server. `status` is connected, pending, failed or disabled."""
+    """One server. `status` is connected, pending, failed, needs-auth or disabled."""
 
     name: str
     status: str

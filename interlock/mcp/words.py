@@ -40,14 +40,15 @@ def refused(server: str, what: str, error: Exception, limit: float) -> ToolError
 
 def reason(error: BaseException) -> str:
     """One line of what an exception says, whatever it is wrapped in."""
-    said = dict.fromkeys(_said(one) for one in _leaves(error))
+    said = dict.fromkeys(_said(one) for one in leaves(error))
     return "; ".join(said)[:_LONGEST]
 
 
-def _leaves(error: BaseException) -> Iterator[BaseException]:
+def leaves(error: BaseException) -> Iterator[BaseException]:
+    """The exceptions that a group holds, or the one itself."""
     if isinstance(error, BaseExceptionGroup):
         for inner in error.exceptions:
-            yield from _leaves(inner)
+            yield from leaves(inner)
     else:
         yield error
 

@@ -26,7 +26,7 @@ from attrs import evolve
 from interlock.model.answer import Answer, foreseen
 from interlock.model.connection import Connection
 from interlock.model.prices import facts
-from interlock.model.refusals import names_context
+from interlock.model.refusals import names_context, names_deferral
 from interlock.model.request import Gate, Thinks, ToolSource
 from phases.world.limits import Limits
 from phases.world.messages import encoded
@@ -62,6 +62,7 @@ class AnthropicModel:
         auth_token: str | None = None,
         system: tuple[str, ...] = (),
         tools: Sequence[Mapping[str, Any]] | ToolSource = (),
+        undefer: Callable[[], None] | None = None,
         limits: Limits | None = None,
         thinking_budget: int | None = None,
         thinking_off: bool = False,
@@ -80,6 +81,7 @@ class AnthropicModel:
 
         `api_key` goes before `auth_token`. `headers` go before all others. `context_management`
         is what each request then asks of the server: see `interlock/context/microcompact.py`.
+        `undefer` is called once the server has refused deferred tools: `tools` then defers none.
         `user_context` stands in front of what the user says: see `interlock/context/inject.py`;
         `context_name` is what it is called where it is refused and left out.
         """
@@ -114,6 +116,7 @@ class AnthropicModel:
             headers=sent,
             most=self.limits.max_concurrent_requests,
         )
+        self._undefer = undefer
         self._counts = True  # until the server has no such address
 
     def beside(
@@ -184,6 +187,8 @@ class AnthropicModel:
         if isinstance(ended, Failed) and names_context(ended.failure):
             # In no history, so no one else can take it out. Whoever asks again asks without it.
             self._gate.leave_out_context()
+        if isinstance(ended, Failed) and names_deferral(ended.failure) and self._undefer:
+            self._undefer()
         yield ended
 
     async def count(self, request: Request) -> int | None:

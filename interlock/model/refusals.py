@@ -3,8 +3,8 @@
 A place that is named leads to its block, and to what must go with it: a call to its result,
 thinking to the whole trajectory it belongs to (law 6). Where none is named, what was refused
 before and never accepted since is doubted. What the 400 says about other parameters of the
-request leads nowhere: no block is at fault. The user context, which is in no history, is named
-like a message of it; the adapter leaves it out.
+request leads nowhere: no block is at fault. The user context and the deferring of tools, which
+are in no history, are named like a message of it; the adapter leaves them out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from attrs import evolve, frozen
 
 from interlock.model.layout import Place, ordered, runs
-from interlock.model.request import CONTEXT_ID, Outgoing
+from interlock.model.request import CONTEXT_ID, DEFERRAL_ID, Outgoing
 from interlock.model.sound import THOUGHT
 from phases.world.failures import Failure, RefusedBlock
 from phases.world.messages import (
@@ -47,6 +47,13 @@ _ELSEWHERE = re.compile(
     r"|stop_sequences|context_management|output_config|betas?|anthropic-|x-api-key)",
     re.I,
 )
+_ABOUT_DEFERRAL = re.compile(r"defer_loading|tool_reference|tool[ _-]search", re.I)
+# What gateways say of a field that they do not know, where they name no more than its place.
+_STRANGE_FIELD = re.compile(
+    r"\W*tools\b.*(extra inputs|additional propert|(unknown|unrecognized|unexpected|unsupported)"
+    r" (field|key|param|prop|arg|input))",
+    re.I,
+)
 _OUR_MARKS = re.compile(r"cache_control")
 _UNREADABLE = re.compile(
     r"could not process|not valid|invalid|unsupported|does not match|corrupt", re.I
@@ -76,6 +83,8 @@ def refused_blocks(outgoing: Outgoing, detail: str, *, unheard: bool) -> tuple[R
 
     `unheard` says that the request was refused before any answer had begun.
     """
+    if outgoing.defers and (_ABOUT_DEFERRAL.search(detail) or _STRANGE_FIELD.match(detail)):
+        return _deferral(outgoing)
     turns = _turns(outgoing)
     found = _about(turns, detail, outgoing.messages)
     if found is None and unheard:
@@ -94,6 +103,23 @@ def refused_blocks(outgoing: Outgoing, detail: str, *, unheard: bool) -> tuple[R
 def names_context(failure: Failure) -> bool:
     """Whether the user context is (part of) what was refused."""
     return any(one.message_id == CONTEXT_ID for one in failure.to_take_out)
+
+
+def names_deferral(failure: Failure) -> bool:
+    """Whether tools that are loaded later are (part of) what was refused."""
+    return any(one.message_id == DEFERRAL_ID for one in failure.to_take_out)
+
+
+def _deferral(outgoing: Outgoing) -> tuple[RefusedBlock, ...]:
+    """The deferring itself, and every result that refers to a tool."""
+    what = "the deferring of tools by references (for the rest of the session)"
+    references = [
+        RefusedBlock(message_id=message.id, block=at, what="what loaded them")
+        for message in outgoing.messages
+        for at, block in enumerate(message.content)
+        if isinstance(block, ToolResult) and block.loads and not block.is_error
+    ]
+    return (RefusedBlock(message_id=DEFERRAL_ID, block=0, what=what), *references)
 
 
 def _about(turns: _Turns, detail: str, messages: tuple[Message, ...]) -> list[_Spot] | None:

@@ -32,6 +32,7 @@ from phases.world.ports import Request
 _MARK = b',"cache_control":{"type":"ephemeral"}'
 _MARKED_TURNS = 2  # the newest user turn, and the one before: its mark was written last time
 _LEAST_BUDGET = 1024  # tokens; the API refuses less
+DEFERRAL_ID = "00000000-0000-4000-8000-00000defe001"  # of the deferring of tools, likewise
 CONTEXT_ID = "00000000-0000-4000-8000-0000c047e871"  # of the user context: in no transcript
 
 
@@ -59,6 +60,7 @@ class Outgoing:
     tool_ids: set[str] = field(eq=False)
     messages: tuple[Message, ...]
     context_name: str  # the user context, in words for a person
+    defers: bool  # it holds tools that are loaded by references, or references to such
     # Messages of requests that were refused for no named reason; none since a reply came.
     doubts: set[str] = field(eq=False)
 
@@ -180,6 +182,7 @@ class Gate:
             tool_ids=self._ever,
             messages=messages,
             context_name=self._context_name,
+            defers=any(map(_late, self._offered or ())) or any(turn.loads for turn in built.turns),
             doubts=self._doubts,
         )
 

@@ -102,8 +102,8 @@ def mended_of(message: Message, *, parent: str | None) -> Entry:
 
 def block_json(block: Block) -> dict[str, Any]:
     """A block as the API has it, with nothing left out."""
-    if not isinstance(block, ToolResult):
-        return block.wire()
+    if not isinstance(block, ToolResult) or (block.loads and not block.is_error):
+        return block.wire()  # one that loads tools says that and nothing else
     said: dict[str, Any] = {
         "type": "tool_result",
         "tool_use_id": block.tool_use_id,

@@ -102,6 +102,8 @@ def _in_place_of(
             note = f"a call of {block.name} and its result; {why}. What it did, if it ran, stands"
         case ToolResult() if block.tool_use_id in calls:
             note = "the result of a call that was taken out as well"
+        case ToolResult(loads=names) if names:
+            return (ToolResult(block.tool_use_id, (Text(f"Loaded: {', '.join(names)}."),)),)
         case ToolResult():
             words = Text(f"{_MARK}{why}]")
             return (ToolResult(block.tool_use_id, (words,), block.is_error),)

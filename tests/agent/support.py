@@ -22,7 +22,7 @@ from interlock.permissions import Asker, NobodyAsks
 from interlock.scripted import Reply, ScriptedServer, SentRequest, stream
 from interlock.settings import Settings
 from interlock.summary import RunSummary
-from interlock.tools import Tool
+from interlock.tools import Person, Tool
 from phases.world.messages import Message
 from phases.world.ports import Clock
 from phases.world.updates import Recorded, TextArrived, Update
@@ -97,6 +97,7 @@ class Room:
         *,
         options: Options | None = None,
         asker: Asker | None = None,
+        person: Person | None = None,
         clock: Clock | None = None,
         environ: Mapping[str, str] | None = None,
         tools: Sequence[Tool] = (),
@@ -118,6 +119,7 @@ class Room:
             attrs.evolve(options or allowed, cwd=self.work, hooks=tuple(configured_hooks)),
             settings if disk is None else attrs.evolve(settings, disk=disk),
             asker=asker or NobodyAsks(),
+            person=person,
             clock=clock,
             tools=tools,
             hooks=hooks,

@@ -153,14 +153,32 @@ def test_two_of_one_name_in_one_folder_are_told(work: Path, home: Path) -> None:
 
 
 def test_fields_without_effect_are_told_and_the_rest_counts(work: Path, home: Path) -> None:
-    text = "---\nname: x\ndescription: d\nmcpServers:\n  - github\n---\nP"
+    text = "---\nname: x\ndescription: d\ninitialPrompt: go\n---\nP"
     put(work / ".claude/agents/x.md", text)
 
     result = found(work, home)
 
     assert set(result.types) == {"x"}
-    assert result.notes == [f"{work}/.claude/agents/x.md:4: mcpServers has no effect here"]
+    assert result.notes == [f"{work}/.claude/agents/x.md:4: initialPrompt has no effect here"]
     assert result.warnings == []
+
+
+def test_servers_are_names_and_definitions(work: Path, home: Path) -> None:
+    listed = "  - hub\n  - own:\n      command: x\n"
+    put(work / ".claude/agents/x.md", f"---\nname: x\ndescription: d\nmcpServers:\n{listed}---\nP")
+    put(work / ".claude/agents/y.md", "---\nname: y\ndescription: d\nmcpServers: a, b\n---\nP")
+    put(work / ".claude/agents/z.md", "---\nname: z\ndescription: d\nmcpServers: [7]\n---\nP")
+
+    result = found(work, home)
+
+    assert result.types["x"].servers == ("hub", "own")
+    assert result.types["x"].own_servers == {"own": {"command": "x"}}
+    assert result.types["y"].servers == ("a", "b")
+    (warning,) = result.warnings
+    assert warning == (
+        f"{work}/.claude/agents/z.md:4: mcpServers: 7 is no server; write a name, or name: and its"
+        " definition; it is left out"
+    )
 
 
 def test_json_gives_types_as_files_do() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import attrs
 import pytest
 
 from interlock.configuration import Flags, Source
@@ -102,7 +103,10 @@ def test_what_flags_say_stays_beside_what_files_say(place: Place) -> None:
 def test_without_files_options_stay_as_they_are(place: Place) -> None:
     options = Options(cwd=place.project, model=None)
 
-    assert place.configured(options=options).options == options
+    found = place.configured(options=options).options
+
+    assert not found.mcp  # it knows where answers are kept, and names no server
+    assert attrs.evolve(found, mcp=None) == options
 
 
 # --- the key ----------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve
 
 from fsm import UndeclaredOutcome, decide
-from interlock.inbox import QUEUED_MESSAGE, Inbox, Mode, Priority, Queued, Stage, Waiting
+from interlock.inbox import QUEUED_MESSAGE, Inbox, Mail, Mode, Priority, Queued, Stage, Waiting
 from interlock.inbox.attachments import SLEEP, reach
 from interlock.inbox.lifecycle import Known, RunReturned, Taken
 from interlock.inbox.queue import readable
@@ -62,10 +62,7 @@ async def test_the_whole_table_of_who_reads_what(
 
     urgent_enough = slept or priority is not Priority.LATER
     a_command = text == "/compact" and mode is Mode.PROMPT
-    if reader is None:
-        mine = addressee is None
-    else:
-        mine = addressee == reader and mode is Mode.TASK_NOTIFICATION
+    mine = addressee == reader and (reader is None or mode is not Mode.PROMPT)
     expected = urgent_enough and mine and not a_command
     assert gathered == ((item.message,) if expected else ())
     assert waiting.messages == (() if expected else (item,))
@@ -147,6 +144,23 @@ def test_what_waits_stands_in_front_of_a_typed_prompt_and_commands_go_on_waiting
 
     assert [message.text for message in said] == ["and b", "go on"]
     assert [each.text for each in waiting.messages] == ["/compact", "for the child"]
+
+
+def test_news_begin_no_run_and_stand_before_whatever_prompt_comes_next() -> None:
+    waiting = Waiting(SequentialIds())
+    Mail(waiting).note("a server has new tools")
+    inbox = Inbox(queue=waiting, reads=FileReads(), ids=SequentialIds())
+
+    nothing = waiting.take_alone()
+    queued = waiting.add("go on")
+    alone = waiting.take_alone()
+    assert alone is not None
+    said = inbox.said(alone)
+
+    assert (nothing, alone) == (None, queued)
+    assert [message.kind for message in said] == [Kind.NOTE, Kind.PROMPT]
+    assert "a server has new tools" in said[0].text
+    assert waiting.messages == ()
 
 
 def test_behind_a_prompt_from_the_queue_the_others_keep_their_place() -> None:

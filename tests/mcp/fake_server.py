@@ -41,8 +41,34 @@ def tools() -> list[dict[str, Any]]:
             tool(f"tool_{n}", {"type": "object", "properties": {f"field_{n}": {"type": "string"}}})
             for n in range(int(MODES["many"]))
         ]
+    if "notes" in MODES:
+        return [tool("write")]
     hints = {"annotations": {"readOnlyHint": True}} if "readonly" in MODES else {}
     return [tool("echo", {"type": "object", "properties": {"text": {"type": "string"}}}, **hints)]
+
+
+NOTES = {"note://one": {"text": "one"}, "note://long": {"text": "long " * 20_000}}
+if "PIXEL" in os.environ:
+    NOTES["pic://dot"] = {"blob": os.environ["PIXEL"], "mimeType": "image/png"}
+FOLLOWED: set[str] = set()
+
+
+def read(id_: Any, uri: str) -> None:
+    if uri in NOTES:
+        answer(id_, {"contents": [{"uri": uri, **NOTES[uri]}]})
+    else:
+        error = {"code": -32002, "message": f"there is no {uri}"}
+        send({"jsonrpc": "2.0", "id": id_, "error": error})
+
+
+def written(uri: str, text: str) -> None:
+    new = uri not in NOTES
+    NOTES[uri] = {"text": text}
+    if new:
+        send({"jsonrpc": "2.0", "method": "notifications/resources/list_changed"})
+    if uri in FOLLOWED:
+        told = {"jsonrpc": "2.0", "method": "notifications/resources/updated"}
+        send({**told, "params": {"uri": uri}})
 
 
 def send(message: dict[str, Any]) -> None:
@@ -68,6 +94,8 @@ def called(id_: Any, params: dict[str, Any]) -> None:
         send({"jsonrpc": "2.0", "method": "notifications/progress", "params": told})
     if "mute" in MODES:
         return
+    if "notes" in MODES:
+        written(**params["arguments"])
     if "grows" in MODES:
         MODES["many"] = "2"
         send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
@@ -102,16 +130,27 @@ for line in sys.stdin:
             while not Path(MODES["gate"]).exists():
                 time.sleep(0.01)
         version = message["params"]["protocolVersion"]
+        resources = {"subscribe": True, "listChanged": True}
         answer(
             id_,
             {
                 "protocolVersion": version,
-                "capabilities": {"tools": {"listChanged": True}},
+                "capabilities": {
+                    "tools": {"listChanged": True},
+                    **({"resources": resources} if "notes" in MODES else {}),
+                },
                 "serverInfo": {"name": "fake", "version": "0"},
             },
         )
     elif method == "tools/list":
         answer(id_, {"tools": tools()})
+    elif method == "resources/list" and "notes" in MODES:
+        answer(id_, {"resources": [{"uri": uri, "name": uri[7:]} for uri in NOTES]})
+    elif method == "resources/read" and "notes" in MODES:
+        read(id_, message["params"]["uri"])
+    elif method == "resources/subscribe" and "notes" in MODES:
+        FOLLOWED.add(message["params"]["uri"])
+        answer(id_, {})
     elif method == "tools/call":
         called(id_, message["params"])
     elif id_ is not None:

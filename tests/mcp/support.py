@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,21 @@ from interlock.scripted import ByFunction, Reply, SentRequest, reply, tool_use
 from tests.agent.support import MODEL
 
 FAKE = Path(__file__).with_name("fake_server.py")
+GUARDED = Path(__file__).with_name("guarded_server.py")
+WHOLE = Path(__file__).with_name("whole_server.py")
+
+
+@contextmanager
+def listening(program: Path, kind: str) -> Iterator[str]:
+    """The address of a server that is a process of its own and prints its port."""
+    process = subprocess.Popen([sys.executable, str(program), kind], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    try:
+        yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
 
 
 def fake(

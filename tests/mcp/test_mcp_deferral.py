@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from interlock.mcp.search import Entry, found_by
 from interlock.options import Resume
-from interlock.scripted import ScriptedServer, SentRequest
+from interlock.scripted import (
+    Answer,
+    ByFunction,
+    ScriptedServer,
+    SentRequest,
+    reply,
+    status,
+    tool_use,
+)
 from interlock.scripted.validate import problems
+from phases.world.updates import Notice
 from tests.agent.support import Room, blocks, results, tell
 from tests.mcp.support import calls, fake, tools_of, with_servers
 
@@ -143,6 +153,98 @@ async def test_what_the_history_refers_to_may_be_gone(room: Room) -> None:
 
     assert told.ending == ("completed", None)  # the scripted server refuses dead references
     assert specs(model.requests[-1])[TOOL]["description"] == "(Not available now.)"
+
+
+# --- an API that does not know them ------------------------------------------------------------
+
+STRANGE = [
+    "tools.3.custom.defer_loading: Extra inputs are not permitted",
+    "tools.3: unknown field",
+    "This model does not support tool_reference blocks.",
+]
+
+
+Model = Callable[[SentRequest], Answer]
+
+
+def knowing_nothing_of_it(words: str, script: Model) -> ByFunction:
+    """A gateway before the API that refuses what it does not know."""
+
+    def answer(request: SentRequest) -> Answer | None:
+        body = str(request.body)
+        if "defer_loading" in body or "tool_reference" in body:
+            return status(400, "invalid_request_error", words)
+        return script(request)
+
+    return ByFunction(answer)
+
+
+def by_what_came(*made: tuple[str, dict[str, Any]]) -> Model:
+    """A model that makes these calls, by how many results it has seen."""
+
+    def answer(request: SentRequest) -> Answer:
+        seen = sum(one["type"] == "tool_result" for one in blocks(request.body["messages"]))
+        return reply(tool_use(*made[seen])) if seen < len(made) else reply("Done.")
+
+    return answer
+
+
+@pytest.mark.parametrize("words", STRANGE)
+async def test_an_api_that_refuses_references_is_asked_once_and_then_done_without(
+    room: Room, words: str
+) -> None:
+    environ = {**MANY, "INTERLOCK_TOOL_REFERENCES": "on"}
+    script = by_what_came(SEARCH, (TOOL, {"field_7": "x", "text": "found"}))
+    async with (
+        ScriptedServer(knowing_nothing_of_it(words, script)) as model,
+        room.open(model, options=with_servers(fake("many=200")), environ=environ) as agent,
+    ):
+        told = await tell(agent, "go")
+        again = await tell(agent, "on")
+
+    refused, first, second, *_ = model.requests
+    assert (told.ending, again.ending) == (("completed", None), ("completed", None))
+    assert "defer_loading" in str(refused.body)
+    assert all("defer_loading" not in str(one.body) for one in model.requests[1:])
+    assert not [name for name in in_prompt(first) if name.startswith("mcp__")]
+    assert [name for name in in_prompt(second) if name.startswith("mcp__")] == [TOOL]
+    warnings = [one.text for one in told.updates if isinstance(one, Notice)]
+    assert any("the deferring of tools by references (for the rest of" in one for one in warnings)
+
+
+async def test_references_of_an_earlier_process_become_words(room: Room) -> None:
+    environ = {**MANY, "INTERLOCK_TOOL_REFERENCES": "on"}
+    server = fake("many=200")
+    async with (
+        ScriptedServer(calls(SEARCH)) as model,
+        room.open(model, options=with_servers(server), environ=environ) as agent,
+    ):
+        await tell(agent, "go")
+        session = agent.session_id
+    gateway = knowing_nothing_of_it(STRANGE[2], by_what_came())
+    async with ScriptedServer(gateway) as model:
+        options = with_servers(server, resume=Resume(session=session))
+        async with room.open(model, options=options, environ=environ) as agent:
+            told = await tell(agent, "on")
+
+    refused, last = model.requests
+    assert told.ending == ("completed", None)
+    assert "tool_reference" in str(refused.body)
+    assert f"Loaded: {TOOL}." in str(last.body["messages"])
+    assert [name for name in in_prompt(last) if name.startswith("mcp__")] == [TOOL]
+
+
+async def test_what_else_is_wrong_with_a_tool_is_no_reason_to_do_without(room: Room) -> None:
+    environ = {**MANY, "INTERLOCK_TOOL_REFERENCES": "on"}
+    words = "tools.3.custom.input_schema: JSON schema is invalid"
+    async with (
+        ScriptedServer(knowing_nothing_of_it(words, by_what_came())) as model,
+        room.open(model, options=with_servers(fake("many=200")), environ=environ) as agent,
+    ):
+        told = await tell(agent, "go")
+
+    assert told.ending == ("completed", "api_error")
+    assert len(model.requests) == 1
 
 
 def test_a_search_ranks_names_before_descriptions() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -14,37 +13,40 @@ import pytest
 from attrs import define, field
 
 from interlock.mcp import Definition, Host, Patience, Scope, Servers, in_process, parsed
-from interlock.mcp.prompts import commands, mentioned
+from interlock.mcp.prompts import commands
 from interlock.mcp.tools import ReadMcpResource
 from interlock.tools import FileReads, Output, Person, ToolContext, ToolError, UserAnswer
 from interlock.tools.ask_user import UserQuestion
 from phases.world.limits import Limits
 from phases.world.messages import Media, Text
 from phases.world.updates import Notice, Update
+from tests.mcp.support import WHOLE, fake, listening
 
-WHOLE = Path(__file__).with_name("whole_server.py")
 PATIENCE = Patience(start_s=60, call_s=60, restarts=2)
 
 
 @pytest.fixture(scope="module")
-def port() -> Iterator[int]:
+def base() -> Iterator[str]:
     """A server over HTTP, as a process of its own."""
-    process = subprocess.Popen([sys.executable, str(WHOLE), "http"], stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    try:
-        yield int(process.stdout.readline())
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
+    with listening(WHOLE, "http") as base:
+        yield base
 
 
-@pytest.fixture(params=["stdio", "stdio legacy", "http", "http legacy"])
-def definition(request: pytest.FixtureRequest, port: int) -> Definition:
+@pytest.fixture(scope="module")
+def sse_base() -> Iterator[str]:
+    """The same over the older way, of one stream of events and posts beside it."""
+    with listening(WHOLE, "sse") as base:
+        yield base
+
+
+@pytest.fixture(params=["stdio", "stdio legacy", "http", "http legacy", "sse legacy"])
+def definition(request: pytest.FixtureRequest) -> Definition:
     kind, _, legacy = request.param.partition(" ")
     raw: dict[str, Any] = {"command": sys.executable, "args": [str(WHOLE), "stdio"]}
     if kind == "http":
-        raw = {"type": "http", "url": f"http://127.0.0.1:{port}/mcp"}
+        raw = {"type": "http", "url": f"{request.getfixturevalue('base')}/mcp"}
+    if kind == "sse":
+        raw = {"type": "sse", "url": f"{request.getfixturevalue('sse_base')}/sse"}
     return parsed("whole", {**raw, "protocol": legacy or "auto"}, scope=Scope.USER, environ={})
 
 
@@ -69,9 +71,16 @@ class Saying:
 async def running(
     *definitions: Definition, person: Person | None = None
 ) -> AsyncIterator[Servers]:
-    notes: list[str] = []
-    servers = Servers(definitions=definitions, patience=PATIENCE, environ={}, notify=notes.append)
-    host = Host(roots=(Path.cwd(),), person=person, tell=servers.tell, moved=servers.moved)
+    servers = Servers(
+        definitions=definitions, patience=PATIENCE, environ={}, notify=lambda text: None
+    )
+    host = Host(
+        roots=(Path.cwd(),),
+        person=person,
+        tell=servers.tell,
+        moved=servers.moved,
+        note=servers.note,
+    )
 
     async def nothing(servers: Servers) -> None:
         """Nobody is asked."""
@@ -142,6 +151,27 @@ async def test_a_new_tool_is_there_once_the_server_told_of_it(
         assert any(name.startswith("mcp__whole__grown_") for name in servers.tools)
 
 
+async def test_changes_of_resources_are_told_to_who_listens(base: str, tmp_path: Path) -> None:
+    """Over the newer protocol; the older one has a server of its own, in test_mcp_resources."""
+    raw = {"type": "http", "url": f"{base}/mcp"}
+    notes: list[str] = []
+
+    def noted(words: str) -> bool:
+        return any(words in note for note in notes)
+
+    async with running(parsed("whole", raw, scope=Scope.USER, environ={})) as servers:
+        await servers.ready()
+        servers.notify = notes.append
+        await servers.tools[ReadMcpResource.name].run(
+            {"server": "whole", "uri": "note://one"}, surroundings(tmp_path)
+        )
+        with anyio.fail_after(60):
+            while not (noted("note://one of the MCP server whole has changed") and noted("grown")):
+                await called(servers, "edit", tmp_path)  # it may not hear us listen yet
+
+    assert noted("has new resources now: note://grown-")
+
+
 # --- what does not depend on the way to it: in this process -----------------------------------
 
 
@@ -159,8 +189,8 @@ async def test_a_server_of_this_process_is_one_like_others(
         assert "42" in text(await called(servers, "facts", tmp_path))
 
 
-async def test_without_a_person_a_question_is_dismissed(port: int, tmp_path: Path) -> None:
-    raw = {"type": "http", "url": f"http://127.0.0.1:{port}/mcp"}
+async def test_without_a_person_a_question_is_dismissed(base: str, tmp_path: Path) -> None:
+    raw = {"type": "http", "url": f"{base}/mcp"}
     async with running(parsed("whole", raw, scope=Scope.USER, environ={})) as servers:
         dismissed = await called(servers, "ask", tmp_path)
     trusted = parsed("whole", {**raw, "trusted": True}, scope=Scope.USER, environ={})
@@ -184,18 +214,15 @@ async def test_a_prompt_is_a_slash_command(inside: Definition, tmp_path: Path) -
     assert styled == (Text("Review a b.py in a very harsh way."),)
 
 
-async def test_a_mentioned_resource_is_read(inside: Definition, tmp_path: Path) -> None:
-    words = "look at @whole:note://one, me@whole:note://two and @nobody:note://one"
+async def test_bytes_of_a_resource_are_saved_and_named(inside: Definition, tmp_path: Path) -> None:
     async with running(inside) as servers:
-        found = await mentioned(words, servers.by_name.values(), surroundings(tmp_path))
-        sound = await mentioned(
-            "@whole:data://sound", servers.by_name.values(), surroundings(tmp_path)
+        sound = await servers.tools[ReadMcpResource.name].run(
+            {"server": "whole", "uri": "data://sound"}, surroundings(tmp_path)
         )
 
-    assert [getattr(part, "text", "") for part in found] == ["note://one:\nthe note says hello"]
     (saved,) = (tmp_path / "spill").iterdir()
     assert saved.read_bytes() == b"RIFFsound"
-    assert str(saved) in getattr(sound[0], "text", "")
+    assert str(saved) in text(sound)
 
 
 async def test_a_server_is_switched_off_and_on_and_made_anew(inside: Definition) -> None:
@@ -211,8 +238,6 @@ async def test_a_server_is_switched_off_and_on_and_made_anew(inside: Definition)
 
 
 async def test_what_a_tool_says_of_itself_opens_nothing_unless_its_server_is_trusted() -> None:
-    from tests.mcp.support import fake
-
     for trusted in (False, True):
         definition = fake("readonly", name="whole", trusted=trusted)
         async with running(definition) as servers:

@@ -1,4 +1,4 @@
-"""A server of the package with a bit of everything: `whole_server.py stdio|http`.
+"""A server of the package with a bit of everything: `whole_server.py stdio|http|sse`.
 
 Over HTTP it prints its port on the first line of standard output.
 """
@@ -12,9 +12,10 @@ import uvicorn
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context, Elicit, ElicitationResult, Image, Resolve
 from pydantic import BaseModel, Field
+from starlette.applications import Starlette
 
 server = MCPServer("whole", instructions="Be gentle with me.")
-_PIXEL = bytes.fromhex(
+PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
     "0000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
 )
@@ -42,7 +43,7 @@ async def ask(answer: Annotated[ElicitationResult[Colour], Resolve(which)]) -> s
 @server.tool()
 async def picture() -> Image:
     """A picture."""
-    return Image(data=_PIXEL, format="png")
+    return Image(data=PIXEL, format="png")
 
 
 @server.tool()
@@ -74,6 +75,21 @@ async def grow(context: Context) -> str:
 
 
 @server.tool()
+async def edit(context: Context) -> str:
+    """Edit the note, and write another one."""
+
+    GROWN.append("")
+
+    @server.resource(f"note://grown-{len(GROWN)}")
+    def another() -> str:
+        return "another"
+
+    await context.notify_resource_updated("note://one")
+    await context.notify_resources_changed()
+    return "edited"
+
+
+@server.tool()
 async def fail() -> str:
     """Fail."""
     raise ValueError("as expected")
@@ -95,16 +111,19 @@ def review(path: str, style: str = "kind") -> str:
     return f"Review {path} in a {style} way."
 
 
-async def over_http() -> None:
+async def over_http(app: Starlette) -> None:
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
     print(listening.getsockname()[1], flush=True)
-    config = uvicorn.Config(server.streamable_http_app(), log_level="error")
+    config = uvicorn.Config(app, log_level="error")
     await uvicorn.Server(config).serve(sockets=[listening])
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "http":
-        anyio.run(over_http)
-    else:
-        server.run("stdio")
+    match sys.argv[1]:
+        case "http":
+            anyio.run(over_http, server.streamable_http_app())
+        case "sse":
+            anyio.run(over_http, server.sse_app())
+        case _:
+            server.run("stdio")

@@ -92,6 +92,8 @@ def histories(draw: st.DrawFn) -> tuple[Message, ...]:
             answered = found[-1]
             for each in answered.calls:
                 block = ToolResult(each.id, draw(_parts), draw(st.booleans()))
+                if draw(st.booleans()):  # what loads tools says nothing else
+                    block = ToolResult(each.id, (), loads=("mcp__a__b", "mcp__a__c"))
                 found.append(
                     Message(
                         id=next_id(),
