@@ -135,6 +135,7 @@ class Locked:
 async def main() -> None:
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
+    listening.listen()  # who reads the port may connect at once
     print(listening.getsockname()[1], flush=True)
     inner = server.sse_app() if sys.argv[1] == "sse" else server.streamable_http_app()
 
