@@ -114,6 +114,7 @@ def review(path: str, style: str = "kind") -> str:
 async def over_http(app: Starlette) -> None:
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
+    listening.listen()  # who reads the port may connect at once
     print(listening.getsockname()[1], flush=True)
     config = uvicorn.Config(app, log_level="error")
     await uvicorn.Server(config).serve(sockets=[listening])
