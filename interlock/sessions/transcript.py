@@ -26,6 +26,7 @@ from phases.world.updates import Notice, Recorded, Show, Update
 
 _LAST_PROMPT = 200  # characters; session lists show one line
 _LAYERS = 4  # folders whose names lead to a transcript and may be new: those of home, and its own
+_LOCK_WAITS_S = (0.01, 0.05, 0.2, 0.3, 0.5)  # before a lock counts as another's
 
 
 def _nobody(update: Update) -> None:
@@ -310,7 +311,7 @@ class Transcript:
                 "a branch (--resume with --fork-session)",
             ) from None
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(file)
         except BlockingIOError:
             os.close(file)
             raise SessionBusy(
@@ -365,3 +366,19 @@ def private_folder(path: Path) -> None:
         path = path.parent
     for folder in reversed(missing):
         folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def _lock(file: int) -> None:
+    """Lock it. Raises BlockingIOError where another process has it.
+
+    A process that was killed while it started a command leaves a copy of itself for a moment, and
+    that holds what it held: such a lock is gone with the next try.
+    """
+    for wait in (*_LOCK_WAITS_S, None):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if wait is None:
+                raise
+            time.sleep(wait)

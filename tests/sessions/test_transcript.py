@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 import stat
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -306,6 +307,21 @@ async def test_a_session_that_is_being_written_refuses_a_second_writer(
 
     with pytest.raises(TranscriptError, match="another process is writing this session"):
         await second.record((prompt(7),))
+
+
+async def test_what_a_killed_process_has_left_for_a_moment_keeps_nobody_out(
+    transcript: Transcript, path: Path, tmp_path: Path
+) -> None:
+    await transcript.record((PROMPT,))
+    leaving = threading.Timer(0.02, transcript.close)  # as a copy that has yet to exec
+    leaving.start()
+    second = Transcript(path, session_id=SESSION, cwd=tmp_path)
+
+    await second.record((PROMPT, prompt(7)))
+
+    leaving.join()
+    second.close()
+    assert read(path).messages == (PROMPT, prompt(7))
 
 
 async def test_a_folder_that_cannot_be_made_is_one_clear_error(tmp_path: Path) -> None:
