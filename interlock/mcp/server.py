@@ -36,7 +36,7 @@ from interlock.mcp.remote import Stock, stock_of
 from interlock.mcp.sieve import Sieve
 from interlock.mcp.stdio import Process
 from interlock.mcp.tokens import Tokens
-from interlock.mcp.words import ServerGone, reason, refused
+from interlock.mcp.words import CallTimedOut, ServerGone, lost, reason, refused, timed_out
 from interlock.quiet import Quiet
 from phases.world.messages import Json
 
@@ -159,6 +159,7 @@ class Server:
     async def _lived(self) -> Outcome:
         """Start it and stay with it to its end; what that was."""
         self._process = process = Process()
+        self._sieve = Sieve()
         self._door = self._new_door()
         self._starts += 1
         start_s = self.definition.start_s or self.patience.start_s
@@ -255,7 +256,7 @@ class Server:
             show(f"{share}: {message}\n" if message else f"{share}\n")
 
         limit = self.definition.call_s or self.patience.call_s
-        async with self._asked(f"the tool {tool}", limit) as client:
+        async with self._asked(f"the tool {tool}", limit, timed=True) as client:
             return await client.call_tool(
                 tool, dict(arguments), read_timeout_seconds=limit, progress_callback=report
             )
@@ -275,22 +276,31 @@ class Server:
             return await client.get_prompt(name, dict(arguments))
 
     @asynccontextmanager
-    async def _asked(self, what: str, limit: float) -> AsyncIterator[Client]:
-        """A client to ask for `what`; what the package raises becomes words for the model."""
+    async def _asked(
+        self, what: str, limit: float, *, timed: bool = False
+    ) -> AsyncIterator[Client]:
+        """A client to ask for `what`; what the package raises becomes words for the model.
+
+        `timed`: the package holds to the limit itself, and counts no time of a person's.
+        """
         with anyio.move_on_after(_SOON_S):
             await self.settle()
-        client, process = self._client, self._process
+        client, process, sieve = self._client, self._process, self._sieve
         if client is None or self.stage is not Stage.CONNECTED:
             raise ServerGone(self.name, self.absence or "is not there")
+        began = anyio.current_time()
         try:
-            yield client
+            with anyio.fail_after(None if timed else limit):
+                yield client
         except Exception as error:
             if self._door.refusal is not None:
                 process.closed.set()
                 raise ServerGone(self.name, self._door.refusal) from error
-            if process.closed.is_set() or _lost(error):
+            if process.closed.is_set() or lost(error, ended=sieve.ended):
                 raise await self._gone(process, what) from error
-            raise refused(self.name, what, error, limit) from error
+            if timed_out(error, took=anyio.current_time() - began, limit=limit):
+                raise CallTimedOut(self.name, what, limit) from error
+            raise refused(self.name, what, error) from error
 
     async def _gone(self, process: Process, what: str) -> ServerGone:
         process.closed.set()  # over HTTP it is a call that finds out
@@ -312,10 +322,3 @@ class Server:
             case Stage.SHUT_OUT:
                 return str(self.problem)
         return f"is not there: {self.problem}" if self.problem else "is not there"
-
-
-def _lost(error: Exception) -> bool:
-    from mcp.shared.exceptions import MCPError
-    from mcp_types import CONNECTION_CLOSED
-
-    return isinstance(error, MCPError) and error.code == CONNECTION_CLOSED
