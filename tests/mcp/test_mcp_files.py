@@ -127,6 +127,42 @@ def test_one_bad_definition_leaves_the_others(tmp_path: Path) -> None:
     assert "mcp.json:1:" in found.unstarted[0].problem
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{"x": {"command": "a"}}', "has no mcpServers, and 'x' means nothing here"),
+        ("", "is empty"),
+        ('{"mcpServers": {"s": {"command": "a", "bogus": 1}}}', "s: 'bogus' means nothing here"),
+        ('{"mcpServers": {"s": {"command": "a", "ENV": {}}}}', "s: 'ENV' means nothing here"),
+        (
+            '{"mcpServers": {"s": {"command": "a", "timeOut": 1}}}',
+            "s: 'timeOut' means nothing here; 'timeout' does",
+        ),
+    ],
+)
+def test_what_a_projects_file_says_for_nothing_is_told(
+    tmp_path: Path, text: str, why: str
+) -> None:
+    (tmp_path / ".mcp.json").write_text(text)
+
+    (told,) = servers(tmp_path, tmp_path / "home", environ={}).warnings
+
+    assert told.startswith(f"{tmp_path}/.mcp.json:")
+    assert why in told
+
+
+@pytest.mark.parametrize("text", ["{}", '{"mcpServers": {}}', '{"mcpServers": {}, "inputs": []}'])
+def test_a_file_that_means_no_server_is_not_told(tmp_path: Path, text: str) -> None:
+    (tmp_path / ".mcp.json").write_text(text)
+
+    assert servers(tmp_path, tmp_path / "home", environ={}).warnings == ()
+
+
+def test_a_flag_that_gives_no_servers_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="--mcp-config: has no mcpServers"):
+        servers(tmp_path, tmp_path, environ={}, given=['{"x": {"command": "a"}}'])
+
+
 async def test_a_person_is_asked_once_and_their_yes_is_remembered(room: Room) -> None:
     write(room.work / ".mcp.json", theirs={"command": sys.executable, "args": ["-S", str(FAKE)]})
     yes = Answering("Start it")
@@ -205,11 +241,67 @@ def test_a_server_is_added_seen_and_removed_and_the_rest_of_the_file_stays(shell
     assert file.read_text() == before
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "add hub {url} -t http -s user",
+        "add hub -t http {url} -s user",
+        "add -t http hub -s user {url}",
+        "add -s user -t http hub {url}",
+        "add -s user hub -t http -- {url}",
+        "add hub {url} -s user",
+    ],
+)
+def test_flags_of_add_may_stand_anywhere(shell: Shell, words: str) -> None:
+    added = shell.run("mcp", *words.format(url="https://a.example/mcp").split(), program=REAL)
+
+    assert added.code == 0, added.err
+    found = json.loads((shell.home / "mcp.json").read_text())
+    assert found == {"mcpServers": {"hub": {"type": "http", "url": "https://a.example/mcp"}}}
+
+
+def test_a_name_that_is_taken_is_not_added_again(shell: Shell) -> None:
+    shell.run("mcp", "add", "one", "-s", "user", "-e", "KEY=precious", "--", "a", program=REAL)
+    again = shell.run("mcp", "add", "one", "-s", "user", "--", "b", program=REAL)
+    nearer = shell.run("mcp", "add", "one", "--", "b", program=REAL)
+    shell.run("mcp", "remove", "one", "-s", "user", program=REAL)
+    behind = shell.run("mcp", "add", "one", "-s", "user", "--", "c", program=REAL)
+
+    file = shell.home / "mcp.json"
+    assert again.code == 1
+    assert again.err == (
+        f"interlock: one is in {file} (user) already: interlock mcp remove one -s user takes it"
+        " out, or choose another name\n"
+    )
+    assert (nearer.code, nearer.err) == (0, "")
+    assert (behind.code, behind.err) == (
+        0,
+        f"interlock: in this project one of {file} (local) goes before it\n",
+    )
+
+
+def test_what_a_file_says_for_nothing_is_told_by_list_and_by_a_run(shell: Shell) -> None:
+    (shell.folder / ".mcp.json").write_text('{"x": {"command": "a"}}')
+
+    listed = shell.run("mcp", "list", program=REAL)
+    ran = shell.run("-p", program=REAL)  # without a prompt it ends at once
+
+    assert "has no mcpServers" in listed.err
+    assert "has no mcpServers" in ran.err
+
+
 def test_what_cannot_be_added_is_one_line(shell: Shell) -> None:
     none = shell.run("mcp", "add", "x", program=REAL)
     both = shell.run("mcp", "add", "x", "http://a", "-t", "http", "-e", "A=1", program=REAL)
     unknown = shell.run("mcp", "remove", "x", program=REAL)
+    odd = shell.run("mcp", "add", "a b", "--", "x", program=REAL)
+    bare = shell.run("mcp", "add", "x", "program", "--utc", program=REAL)
 
+    assert odd.err == (
+        "interlock: 'a b' is no name for a server: write it with letters, digits, - and _\n"
+    )
+    assert "a command with flags stands behind a --" in bare.err
+    assert (odd.code, bare.code) == (1, 1)
     assert none.err == "interlock: no command: interlock mcp add NAME -- COMMAND [ARG...]\n"
     assert both.err.startswith("interlock: --env is for servers that are started")
     assert unknown.err == "interlock: no MCP server x in any file that is written to\n"
