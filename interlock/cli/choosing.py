@@ -59,8 +59,7 @@ async def _asked(terminal: int, question: UserQuestion) -> UserAnswer | None:
     """The answer to one question; None if the terminal closed."""
     _say(terminal, _shown(question))
     while True:
-        several = "numbers" if question.several else "a number"
-        _say(terminal, f"  {several}, or an answer in your own words > ")
+        _say(terminal, f"  {_wanted(question)} > ")
         line = await _line(terminal)
         if line is None:
             return None
@@ -73,6 +72,14 @@ async def _asked(terminal: int, question: UserQuestion) -> UserAnswer | None:
         if fit and (question.several or len(numbers) == 1):
             return UserAnswer(chosen=tuple(question.options[n - 1].label for n in numbers))
         _say(terminal, f"  1 to {len(question.options)}{'' if question.several else ', one'}\n")
+
+
+def _wanted(question: UserQuestion) -> str:
+    number = "numbers" if question.several else "a number"
+    if not question.closed:
+        return f"{number}, or an answer in your own words"
+    words = [option.also[-1] for option in question.options if option.also]
+    return f"{number}, {' or '.join(words)}" if words else number
 
 
 def _shown(question: UserQuestion) -> str:

@@ -19,6 +19,7 @@ from interlock.sessions import Point, Points
 from interlock.sessions.points import when
 from interlock.tools import Person, UserQuestion
 from interlock.tools.ask_user import Option
+from interlock.tools.deciding import NO, YES, decided
 from interlock.tools.paths import absolute, shown
 
 _NOTHING = "nothing"
@@ -136,17 +137,16 @@ class Desk:
     async def _asked(
         self, question: str, options: tuple[str, ...], *, before: tuple[str, ...] = ()
     ) -> str:
-        offered = tuple(Option(label=label) for label in options)
+        words = {_YES: YES, _NO: NO, _NOTHING: NO}
+        offered = tuple(Option(label=label, also=words.get(label, ())) for label in options)
         asked = UserQuestion(question=question, header="rewind", options=offered, before=before)
-        answers = await self.person.answer([asked])
-        if answers is None:
+        said = await decided(self.person, asked)
+        if said is None:
             raise UsageError(
                 "nobody is here to be asked: --to names the prompt, --yes does it, --dry-run only "
                 "shows"
             )
-        (answer,) = answers
-        said = answer.chosen[0] if answer.chosen else answer.words.strip()
-        return _YES if said.lower() in ("y", "yes") else said
+        return said
 
 
 def labels(found: Sequence[Point]) -> list[str]:

@@ -17,6 +17,7 @@ _LEAST_OPTIONS, _MOST_OPTIONS = 2, 4
 class Option:
     label: str
     description: str = ""
+    also: tuple[str, ...] = ()  # words that mean it as well, in small letters
 
 
 @frozen(kw_only=True)
@@ -26,6 +27,7 @@ class UserQuestion:
     options: tuple[Option, ...]
     several: bool = False  # more than one may be chosen
     before: tuple[str, ...] = ()  # lines that the person should have seen first
+    closed: bool = False  # nothing but one of the options answers it
 
 
 @frozen(kw_only=True)

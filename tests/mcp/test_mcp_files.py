@@ -16,7 +16,7 @@ from interlock.mcp import BadDefinition, Scope, parsed
 from interlock.mcp_files import Allowed, servers
 from interlock.scripted import ScriptedServer
 from interlock.settings import Settings
-from interlock.tools import UserAnswer, UserQuestion
+from interlock.tools import Person, UserAnswer, UserQuestion
 from tests.agent.support import Room, tell
 from tests.cli.shell import REAL, Shell
 from tests.mcp.support import FAKE, calls, tools_of
@@ -32,6 +32,16 @@ class Answering:
     async def answer(self, questions: Sequence[UserQuestion]) -> Sequence[UserAnswer] | None:
         self.asked += [one.question for one in questions]
         return [UserAnswer(chosen=(self.choice,)) for _ in questions]
+
+
+@define
+class Typing:
+    """A person who answers in these words, one after another."""
+
+    left: list[str]
+
+    async def answer(self, questions: Sequence[UserQuestion]) -> Sequence[UserAnswer] | None:
+        return [UserAnswer(words=self.left.pop(0)) for _ in questions]
 
 
 def write(path: Path, **named: Any) -> None:
@@ -177,6 +187,32 @@ async def test_a_person_is_asked_once_and_their_yes_is_remembered(room: Room) ->
     assert again.asked == []
 
 
+@pytest.mark.parametrize(
+    ("words", "started", "remembered"),
+    [("y", True, True), ("Yes", True, True), ("n", False, False), ("never", False, True)],
+)
+async def test_words_of_a_person_are_their_yes_or_no(
+    room: Room, words: str, started: bool, remembered: bool
+) -> None:
+    write(room.work / ".mcp.json", theirs={"command": sys.executable, "args": ["-S", str(FAKE)]})
+    person = Typing([words])
+
+    offered = await _with_person(room, person)
+    again = Typing(["y"])
+    await _with_person(room, again)
+
+    assert ("mcp__theirs__echo" in offered) == started
+    assert (again.left == ["y"]) == remembered
+
+
+async def test_a_person_whose_answer_says_neither_is_asked_again(room: Room) -> None:
+    write(room.work / ".mcp.json", theirs={"command": sys.executable, "args": ["-S", str(FAKE)]})
+    person = Typing(["what is it?", "y"])
+
+    assert "mcp__theirs__echo" in await _with_person(room, person)
+    assert person.left == []
+
+
 async def test_without_a_person_a_projects_server_is_not_started(room: Room) -> None:
     write(room.work / ".mcp.json", theirs={"command": "touch", "args": ["started"]})
 
@@ -186,7 +222,7 @@ async def test_without_a_person_a_projects_server_is_not_started(room: Room) -> 
     assert not (room.work / "started").exists()
 
 
-async def _with_person(room: Room, person: Answering | None) -> list[str]:
+async def _with_person(room: Room, person: Person | None) -> list[str]:
     """Two prompts in the room, and the tools that the second offered."""
     from interlock.assembly import open_agent
     from interlock.options import Options
