@@ -18,6 +18,7 @@ from interlock.cli.output import Output
 from interlock.cli.result import result_of
 from interlock.cli.verdict import line_of as error_line_of
 from interlock.cli.verdict import sdk_error_of, sdk_error_of_kind, wire_of
+from interlock.mcp import Status
 from interlock.sessions.entries import (
     NO_MODEL,
     block_id,
@@ -49,6 +50,12 @@ from phases.world.updates import (
 Json = dict[str, Any]
 
 
+class Standing(Protocol):
+    """How MCP servers stand."""
+
+    def status(self) -> list[Status]: ...
+
+
 class Session(Protocol):
     """What a renderer asks of an agent."""
 
@@ -62,6 +69,8 @@ class Session(Protocol):
     def cwd(self) -> Any: ...
     @property
     def permission_mode(self) -> Any: ...
+    @property
+    def servers(self) -> Standing: ...
     @property
     def agents(self) -> tuple[str, ...]: ...
 
@@ -82,7 +91,9 @@ class StreamJson:
             "init",
             cwd=str(session.cwd),
             tools=list(session.tools),
-            mcp_servers=[],
+            mcp_servers=[
+                {"name": one.name, "status": one.status} for one in session.servers.status()
+            ],
             model=session.model,
             permissionMode=str(session.permission_mode),
             slash_commands=[],

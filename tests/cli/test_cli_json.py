@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from interlock.cli.lines import LONGEST, line_of
 from interlock.cli.output import Output
@@ -27,7 +27,7 @@ from phases.world.updates import (
     StreamEvent,
     Update,
 )
-from tests.cli.fake_agent import whole
+from tests.cli.fake_agent import NoServers, whole
 from tests.cli.shell import Ran, Shell
 
 STREAM = ("--output-format", "stream-json", "--verbose")
@@ -228,6 +228,7 @@ class Fixed:
     tools: tuple[str, ...] = ()
     cwd: Path = Path("/")
     permission_mode: PermissionMode = PermissionMode.DEFAULT
+    servers: NoServers = field(factory=NoServers)
 
 
 def told(
