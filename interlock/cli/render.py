@@ -14,6 +14,7 @@ from attrs import define, field, frozen
 from interlock.cli.output import Output
 from interlock.cli.result import result_of
 from interlock.cli.verdict import holds_answer
+from interlock.permissions.advice import for_a_person
 from interlock.permissions.ask import visible
 from interlock.summary import RunSummary
 from phases.world.messages import Kind, Message, ToolResult, ToolUse, encoded
@@ -176,7 +177,8 @@ def _results(message: Message) -> list[str]:
     found = []
     for block in message.content:
         if isinstance(block, ToolResult):
-            lines = block.text.splitlines() or ["(no output)"]
+            text = for_a_person(block.text) if block.is_error else block.text
+            lines = text.splitlines() or ["(no output)"]
             more = f" (+{len(lines) - 1} lines)" if len(lines) > 1 else ""
             found.append(f"  {'✗' if block.is_error else '└'} {_short(lines[0])}{more}")
     return found
