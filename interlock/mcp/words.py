@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from interlock.tools import ToolError
 
 _LONGEST = 600
+# As the package tells, over HTTP, of an answer that is no JSON.
+_UNPARSED = re.compile(r"^Failed to parse .*?Invalid JSON: (?P<why>.*?) \[type=.*")
 _STREAM_ENDED = "SSE stream "  # so the package begins, over HTTP, where a call's answer broke off
 
 
@@ -51,20 +54,22 @@ def timed_out(error: Exception, *, took: float, limit: float) -> bool:
     return isinstance(error, MCPError) and error.code == REQUEST_TIMEOUT and took >= limit
 
 
-def refused(server: str, what: str, error: Exception) -> ToolError:
-    """A call that the server, or the package for it, did not carry out."""
+def refused(server: str, what: str, error: Exception, *, status: int | None = None) -> ToolError:
+    """A call that the server, or the package for it, did not carry out; `status` of HTTP."""
     from mcp.shared.exceptions import MCPError
 
     if isinstance(error, ToolError):
         return error
     code = f" (code {error.code})" if isinstance(error, MCPError) else ""
-    return ToolError(f"The MCP server {server} refused {what}: {_ended(reason(error) + code)}")
+    said = reason(error, status=status)
+    return ToolError(f"The MCP server {server} refused {what}: {_ended(said + code)}")
 
 
-def reason(error: BaseException) -> str:
-    """One line of what an exception says, whatever it is wrapped in."""
+def reason(error: BaseException, *, status: int | None = None) -> str:
+    """One line of what an exception says, whatever it is wrapped in; with the status of HTTP."""
     said = dict.fromkeys(_said(one) for one in leaves(error))
-    return "; ".join(said)[:_LONGEST]
+    http = "" if status is None else f", with the HTTP status {status}"
+    return "; ".join(said)[:_LONGEST] + http
 
 
 def leaves(error: BaseException) -> Iterator[BaseException]:
@@ -85,7 +90,7 @@ def _said(error: BaseException) -> str:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     message = getattr(error, "message", None)  # of MCPError, whose str() is a tuple
     text = message if isinstance(message, str) else str(error)
-    line = " ".join(text.split())
+    line = _UNPARSED.sub(r"its answer cannot be read: \g<why>", " ".join(text.split()))
     if isinstance(error, BadDefinition):
         return line
     return line or type(error).__name__
