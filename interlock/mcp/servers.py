@@ -57,6 +57,7 @@ class Servers:
     unstarted: tuple[Unstarted, ...] = ()
     logins: Tokens | None = None
     grace_s: float = 3.0
+    switch_s: float = 10.0  # that who switches one on waits to see it there
     tools: MutableMapping[str, Tool] = field(factory=dict)
     show: Show | None = None
     notify: Callable[[str], None] | None = None
@@ -281,7 +282,8 @@ class Servers:
     async def _done(self, server: Server) -> None:
         await anyio.lowlevel.checkpoint()
         await server.obeyed()
-        await server.settle()
+        with anyio.move_on_after(self.switch_s):  # what comes of it later is told as it comes
+            await server.settle()
 
     def add(self, definition: Definition) -> None:
         """One more server, in mid-session."""

@@ -7,6 +7,7 @@ import json
 import sys
 from pathlib import Path
 
+import anyio
 import pytest
 
 from interlock.errors import UsageError
@@ -87,6 +88,20 @@ async def test_a_prompt_that_is_not_there_says_what_became_of_its_server(
     ):
         with pytest.raises(UsageError, match=f"no command {command}: {why}"):
             await tell(agent, command)
+
+
+async def test_who_switches_on_a_server_that_does_not_come_is_not_kept(room: Room) -> None:
+    options = with_servers(fake("never"))
+    async with (
+        ScriptedServer(calls()) as model,
+        room.open(model, options=options, environ=HASTY) as agent,
+    ):
+        agent.servers.switch_s = 0.1
+        with anyio.fail_after(30):  # half of what it has to start
+            await agent.servers.reconnect("fake")
+        (status,) = agent.servers.status()
+
+    assert status.status == "pending"
 
 
 async def test_the_server_of_a_resource_is_waited_for(room: Room) -> None:
