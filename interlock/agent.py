@@ -196,16 +196,17 @@ class Agent:
         self._warn(show)
         worker.transcript.show = shared.waiting.show = shared.hooks.show = counted
         self._keeping.show = counted
-        await made_ready(self.servers, counted, worker.interrupt, shared.options)
         words = text if isinstance(text, str) else text.text
+        said = words if typed is None else typed
+        await made_ready(self.servers, counted, worker.interrupt, shared.options, said)
         refused = await self._admission.refusal(words, Who(cwd=self._where))
         if refused is not None:
             return self._summing.not_run(run_id, refused, monotonic() - began)
         heard = await self._speech.heard(text, typed, Path(self._where), self.model)
         self._crew.tree.new_prompt(counted)
         inbox = worker.inbox(self._prefetches)
-        said = (*self._admission.taken_notes(), *heard.notes, *inbox.said(heard.prompt))
-        loop = self._loop(said, heard.typed, heard.model)
+        sent = (*self._admission.taken_notes(), *heard.notes, *inbox.said(heard.prompt))
+        loop = self._loop(sent, heard.typed, heard.model)
         path = self.paths.trace(run_id)
         try:
             finished = await worker.run(loop, path, counted, inbox, self._go_on_with)
@@ -214,7 +215,8 @@ class Agent:
         return self._summing.of(run_id, finished, counted, monotonic() - began)
 
     async def settle(self, summary: RunSummary, show: Show) -> RunSummary:
-        """The session is over: end the agents that still run in the background, and tell of each.
+        """The session is over: end the agents that still run in the background, and tell of each;
+        tell of servers that it had to do without.
 
         Returns the summary of its last prompt with what they have cost until then. Closing the
         session does the same without a word.
@@ -222,7 +224,7 @@ class Agent:
         self._crew.tree.show = show
         left = await self._crew.end()
         self._crew.tree.show = self.waiting.show = _nobody
-        for line in left:
+        for line in (*left, *self.servers.never_there()):
             show(Notice("warning", line))
         return self._summing.again(summary) if left else summary
 

@@ -75,8 +75,9 @@ def configured(
         user=Source.USER in flags.sources,
         project=Source.PROJECT in flags.sources,
     )
+    mcp = _mcp(found, flags, cwd, home_of(found.environ))
     warnings = (*found.warnings, *agents.warnings, *never_run, *_strange(found), *unheard)
-    found = attrs.evolve(found, warnings=warnings)
+    found = attrs.evolve(found, warnings=(*warnings, *mcp.warnings))
     rules = (counted for rule in found.permissions for counted in _counted(rule, cwd))
     settings = settings_of(found)
     helper = found.api_key_helper
@@ -115,7 +116,7 @@ def configured(
             memory_folder=_memory_folder(found),
             lent_tools=not found.managed_rules_only,
             skill_shell=found.skill_shell_off is None or not found.skill_shell_off.value,
-            mcp=_mcp(found, flags, cwd, settings.home),
+            mcp=mcp or None,
         ),
         settings=settings,
         configuration=found,

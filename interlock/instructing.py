@@ -16,7 +16,7 @@ from attrs import define, evolve, field, frozen
 from interlock.calling import Calling, denial_of
 from interlock.errors import SettingsError, UsageError
 from interlock.hooks import parse
-from interlock.permissions import BadRule, ChildGate, Gate, Rules
+from interlock.permissions import BadRule, ChildGate, Gate, Rules, for_a_person
 from interlock.skills import (
     Given,
     Piece,
@@ -271,7 +271,8 @@ def _inserted(skill: Skill, piece: Piece, result: ToolResult) -> str:
     denied = denial_of(result)
     if piece.sort is Sort.COMMAND:
         if denied is not None:
-            raise UsageError(f"{skill.name} was not run: its command `{piece.text}`: {denied}")
+            why = for_a_person(denied)
+            raise UsageError(f"{skill.name} was not run: its command `{piece.text}`: {why}")
         return result.text
     if denied is not None:
         return f"{piece.source} [not read: {denied}]"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Sequence
+import re
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -15,8 +16,10 @@ from interlock.inbox import Mail, Waiting
 from interlock.instructing import SlashCommand
 from interlock.mcp import Host, McpSettings, Patience, Servers, Status
 from interlock.mcp.consent import consent
-from interlock.mcp.names import server_of
+from interlock.mcp.mentions import Mentions
+from interlock.mcp.names import server_of, server_part
 from interlock.mcp.prompts import PromptCommand, commands
+from interlock.memory.imports import imports
 from interlock.options import Options
 from interlock.settings import Settings
 from interlock.tools import FileReads, Person, Tool, ToolContext, ToolError
@@ -26,20 +29,37 @@ from phases.world.messages import Media, Text
 from phases.world.ports import Interrupt
 from phases.world.updates import Show
 
+_COMMAND = re.compile(r"\s*/(?P<name>mcp__\S+)")
 
-async def made_ready(servers: Servers, show: Show, interrupt: Interrupt, options: Options) -> None:
+
+async def made_ready(
+    servers: Servers, show: Show, interrupt: Interrupt, options: Options, said: str
+) -> None:
     """Before a prompt: give servers a moment, and wait for those without which it cannot run.
 
-    Needed are those whose definition says `required`; waited for are those that a flag names, too.
-    Raises UsageError where one that is required is not there.
+    Needed are those whose definition says `required`; waited for are those, too, whose tools a
+    flag names, or whose prompt or resource is asked for in what a person `said`. Raises UsageError
+    where one that is required is not there.
     """
     servers.show = show
     named = {server_of(rule) for rule in (*options.allowed_tools, *(options.tools or ()))}
+    named |= set(_asked_for(said, servers))
     missing: list[str] = []
     with interrupt.scope():
         missing = await servers.ready(frozenset(name for name in named if name))
     if missing:
         raise UsageError("; ".join(missing))
+
+
+def _asked_for(said: str, servers: Servers) -> Iterator[str | None]:
+    command = _COMMAND.match(said)
+    if command is not None:
+        yield server_of(command["name"])
+    mentions = Mentions(servers.by_name.values)
+    for word in imports(said):
+        mention = mentions.of(word)
+        if mention is not None:
+            yield server_part(mention.server)
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ started only after someone has said yes to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from attrs import frozen
@@ -20,7 +20,7 @@ from interlock.configuration import Source
 from interlock.configuration.files import Document, SettingsFile, parsed, project_folders, read
 from interlock.configuration.json_text import Node, Object, kind, plain
 from interlock.errors import ConfigurationError
-from interlock.mcp.definitions import BadDefinition, Scope
+from interlock.mcp.definitions import BadDefinition, Scope, unheard
 from interlock.mcp.definitions import parsed as definition_of
 from interlock.mcp.settings import McpSettings, Unstarted
 from interlock.mcp.tokens import Tokens
@@ -71,12 +71,21 @@ def servers(
     """The servers of a session. Raises ConfigurationError for a file that cannot be understood."""
     allowed = allowed or Allowed()
     root = project_folders(cwd, environ)[-1]
-    definitions, unstarted = [], []
+    definitions, unstarted, warnings = [], [], list[str]()
     seen: set[str] = set()
-    for one in written(cwd, home, environ=environ, given=given, strict=strict, sources=sources):
+    for one in written(
+        cwd,
+        home,
+        environ=environ,
+        given=given,
+        strict=strict,
+        sources=sources,
+        tell=warnings.append,
+    ):
         if one.name in seen:
             continue
         seen.add(one.name)
+        warnings += [f"{one.where}: {one.name}: {words}" for words in unheard(plain(one.node))]
         try:
             made = definition_of(
                 one.name,
@@ -111,6 +120,7 @@ def servers(
         approvals=Approvals(home),
         tokens=Tokens(home),
         project=root,
+        warnings=tuple(warnings),
     )
 
 
@@ -122,10 +132,17 @@ def written(
     given: Sequence[str] = (),
     strict: bool = False,
     sources: Sequence[Source] = (Source.USER, Source.PROJECT, Source.LOCAL),
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Written]:
-    """Every definition, those that count first. Raises ConfigurationError."""
+    """Every definition, those that count first; `tell` hears of files that hold none.
+
+    Raises ConfigurationError.
+    """
     for each in given:
-        yield from _members(_of_flag(each, cwd), Scope.FLAGS, "mcpServers")
+        document = _of_flag(each, cwd)
+        if (empty := _for_nothing(document)) is not None:
+            raise ConfigurationError([empty])
+        yield from _members(document, Scope.FLAGS, "mcpServers")
     if strict:
         return
     own = read(own_file(home))
@@ -134,9 +151,12 @@ def written(
         yield from _members(own, Scope.LOCAL, "projects", root, "mcpServers")
     if Source.PROJECT in sources:
         for folder in project_folders(cwd, environ):
-            document = read(project_file(folder))
-            if document is not None:
-                yield from _members(document, Scope.PROJECT, "mcpServers")
+            found = read(project_file(folder))
+            if found is None:
+                continue
+            if (empty := _for_nothing(found)) is not None:
+                tell(empty)
+            yield from _members(found, Scope.PROJECT, "mcpServers")
     if own is not None and Source.USER in sources:
         yield from _members(own, Scope.USER, "mcpServers")
 
@@ -162,6 +182,17 @@ def _of_flag(given: str, cwd: Path) -> Document:
     if document is None:
         raise ConfigurationError([f"{_FLAG}: no such file: {given!r}; name one, or write {{…}}"])
     return document
+
+
+def _for_nothing(document: Document) -> str | None:
+    """Why a file that is only for servers holds none, where somebody may have meant some."""
+    where, root = document.file.shown, document.root
+    mend = 'servers stand in {"mcpServers": {"name": {…}}}'
+    if root is None:
+        return f"{where}: is empty; {mend}"
+    if not isinstance(root, Object) or not root.members or root.get("mcpServers") is not None:
+        return None
+    return f"{where}: has no mcpServers, and {root.members[0].name!r} means nothing here; {mend}"
 
 
 def _members(document: Document, scope: Scope, *way: str) -> Iterator[Written]:

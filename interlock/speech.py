@@ -88,6 +88,9 @@ class Speech:
         return Spoken(prompt=told, typed=typed, model=command.model, effort=command.effort)
 
     def _unknown(self, name: str) -> str:
+        why = self.servers.why_not(name)
+        if why is not None:
+            return f"no command /{name}: {why}"
         commands = self.instructing.commands()
         near = get_close_matches(name, commands, n=1)
         hint = f"did you mean /{near[0]}?" if near else "interlock skills lists what there is"

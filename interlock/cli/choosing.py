@@ -59,8 +59,7 @@ async def _asked(terminal: int, question: UserQuestion) -> UserAnswer | None:
     """The answer to one question; None if the terminal closed."""
     _say(terminal, _shown(question))
     while True:
-        several = "numbers" if question.several else "a number"
-        _say(terminal, f"  {several}, or an answer in your own words > ")
+        _say(terminal, f"  {_wanted(question)} > ")
         line = await _line(terminal)
         if line is None:
             return None
@@ -75,6 +74,14 @@ async def _asked(terminal: int, question: UserQuestion) -> UserAnswer | None:
             return UserAnswer(chosen=tuple(offered[number].label for number in numbers))
         one = "" if question.several else ", one"
         _say(terminal, f"  {question.first} to {max(offered)}{one}\n")
+
+
+def _wanted(question: UserQuestion) -> str:
+    number = "numbers" if question.several else "a number"
+    if not question.closed:
+        return f"{number}, or an answer in your own words"
+    words = [option.also[-1] for option in question.options if option.also]
+    return f"{number}, {' or '.join(words)}" if words else number
 
 
 def _shown(question: UserQuestion) -> str:

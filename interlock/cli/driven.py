@@ -188,9 +188,6 @@ def listed(agent: Agent) -> dict[str, Any]:
     """What of the session stands in its `init` messages."""
     instructing = agent.knowledge.instructing
     return {
-        "mcp_servers": [
-            {"name": one.name, "status": one.status} for one in agent.servers.status()
-        ],
         "slash_commands": [one["name"] for one in commands_of(agent)],
         "skills": sorted(instructing.book.skills),
     }

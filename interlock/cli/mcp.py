@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,7 +20,7 @@ from interlock.cli.flags import Parser, decoded
 from interlock.cli.main import complain
 from interlock.configuration import Flags, sources_of
 from interlock.configuration.files import SettingsFile, project_folders
-from interlock.configuration.members import put, take
+from interlock.configuration.members import holds, put, take
 from interlock.configured import Configured, configured
 from interlock.errors import UsageError
 from interlock.home import home_of
@@ -30,7 +31,8 @@ from interlock.mcp_files import own_file, project_file
 from interlock.options import Options
 from phases.world.messages import Json
 
-_SCOPES = ("local", "user", "project")
+_SCOPES = ("local", "project", "user")  # the first that has a name counts
+_NAME = re.compile(r"[A-Za-z0-9_-]+")
 _ADD = "interlock mcp add NAME [flags] -- COMMAND [ARG...]  or  NAME -t http URL"
 _MARKS = {"connected": "✓", "pending": "…", "failed": "✗", "needs-auth": "!", "disabled": "-"}
 
@@ -68,7 +70,12 @@ def _asked(words: list[str]) -> argparse.Namespace:
     # Flags may stand between the name and the address, which plain parsing takes for none.
     adding = Parser(prog="interlock mcp add", usage=_ADD)
     _taking(adding)
-    return adding.parse_intermixed_args(words[1:], argparse.Namespace(command="add"))
+    try:
+        return adding.parse_intermixed_args(words[1:], argparse.Namespace(command="add"))
+    except UsageError as error:
+        if "unrecognized arguments" not in str(error):
+            raise
+        raise UsageError(f"{error}: a command with flags stands behind a --: {_ADD}") from None
 
 
 def _taking(add: argparse.ArgumentParser) -> None:
@@ -108,6 +115,8 @@ def _found() -> Configured:
 
 def _list(asked: argparse.Namespace) -> int:
     found = _found()
+    for warning in found.configuration.warnings:
+        complain(warning)
     statuses = anyio.run(told_of, found.options, found.settings)
     if asked.json:
         sys.stdout.write(orjson.dumps([one.wire() for one in statuses]).decode() + "\n")
@@ -154,6 +163,10 @@ def _line(one: Status, how: str) -> str:
 
 
 def _add(asked: argparse.Namespace, command: tuple[str, ...]) -> int:
+    if not _NAME.fullmatch(asked.name):
+        raise UsageError(
+            f"{asked.name!r} is no name for a server: write it with letters, digits, - and _"
+        )
     raw = _raw(asked, command)
     try:
         # What is not set here may be set where it is used: only the form is looked at.
@@ -161,8 +174,17 @@ def _add(asked: argparse.Namespace, command: tuple[str, ...]) -> int:
     except BadDefinition as error:
         raise UsageError(f"the server {asked.name} {error}") from error
     file, way = _place(asked.scope, asked.name)
+    if holds(file, way):
+        raise UsageError(
+            f"{asked.name} is in {file.shown} ({asked.scope}) already: interlock mcp remove "
+            f"{asked.name} -s {asked.scope} takes it out, or choose another name"
+        )
     put(file, way, raw)
     print(f"{asked.name} is in {file.shown} ({asked.scope})")
+    for scope in _SCOPES[: _SCOPES.index(asked.scope)]:
+        nearer, way = _place(scope, asked.name)
+        if holds(nearer, way):
+            complain(f"in this project {asked.name} of {nearer.shown} ({scope}) goes before it")
     if asked.scope == "project":
         complain(
             "servers of a project are started after a yes to each: start interlock to be asked"
@@ -172,6 +194,9 @@ def _add(asked: argparse.Namespace, command: tuple[str, ...]) -> int:
 
 def _raw(asked: argparse.Namespace, command: tuple[str, ...]) -> dict[str, Json]:
     transport = asked.transport or ("http" if asked.url and not command else "stdio")
+    url = asked.url
+    if transport != "stdio" and url is None and len(command) == 1:
+        url, command = command[0], ()
     if transport == "stdio":
         words = (*([asked.url] if asked.url else []), *command)
         if not words:
@@ -182,11 +207,11 @@ def _raw(asked: argparse.Namespace, command: tuple[str, ...]) -> dict[str, Json]
         if asked.env:
             raw["env"] = dict(_pair(each, "=", "--env NAME=VALUE") for each in asked.env)
         return raw
-    if asked.url is None or command:
+    if url is None or command:
         raise UsageError(f"--transport {transport} wants a URL and no command")
     if asked.env:
         raise UsageError("--env is for servers that are started: give a command behind --")
-    raw = {"type": transport, "url": asked.url}
+    raw = {"type": transport, "url": url}
     if asked.header:
         raw["headers"] = dict(_pair(each, ":", "--header 'Name: value'") for each in asked.header)
     return raw

@@ -14,6 +14,8 @@ from attrs import define, field, frozen
 from interlock.cli.output import Output
 from interlock.cli.result import result_of
 from interlock.cli.verdict import holds_answer
+from interlock.mcp import Status
+from interlock.permissions.advice import for_a_person
 from interlock.summary import RunSummary
 from interlock.visible import visible
 from phases.world.messages import Kind, Message, ToolResult, ToolUse, encoded
@@ -40,6 +42,12 @@ _TODO_MARKS = {"completed": "☒", "in_progress": "▸", "pending": "☐"}
 _WIDTH = 160  # characters of a call or a result that is mentioned in passing
 
 
+class Standing(Protocol):
+    """How MCP servers stand."""
+
+    def status(self) -> list[Status]: ...
+
+
 class Session(Protocol):
     """What a renderer asks of an agent."""
 
@@ -53,6 +61,8 @@ class Session(Protocol):
     def cwd(self) -> Any: ...
     @property
     def permission_mode(self) -> Any: ...
+    @property
+    def servers(self) -> Standing: ...
     @property
     def agents(self) -> tuple[str, ...]: ...
 
@@ -193,7 +203,8 @@ def _results(message: Message) -> list[str]:
     found = []
     for block in message.content:
         if isinstance(block, ToolResult):
-            lines = block.text.splitlines() or ["(no output)"]
+            text = for_a_person(block.text) if block.is_error else block.text
+            lines = text.splitlines() or ["(no output)"]
             more = f" (+{len(lines) - 1} lines)" if len(lines) > 1 else ""
             found.append(f"  {'✗' if block.is_error else '└'} {_short(lines[0])}{more}")
     return found

@@ -71,7 +71,9 @@ class StreamJson:
         usual = {
             "cwd": str(session.cwd),
             "tools": list(session.tools),
-            "mcp_servers": [],
+            "mcp_servers": [
+                {"name": one.name, "status": one.status} for one in session.servers.status()
+            ],
             "model": session.model,
             "permissionMode": str(session.permission_mode),
             "slash_commands": [],

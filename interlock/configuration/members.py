@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 
 from interlock.configuration.editing import Piece, change_text, inserted
-from interlock.configuration.files import SettingsFile
+from interlock.configuration.files import SettingsFile, read
 from interlock.configuration.json_text import Member, Object, parse
 from phases.world.messages import Json
 
@@ -27,6 +27,15 @@ def take(file: SettingsFile, way: Sequence[str]) -> bool:
     if not file.path.exists():
         return False
     return change_text(file, lambda text: without_member(text, way))
+
+
+def holds(file: SettingsFile, way: Sequence[str]) -> bool:
+    """Whether the member is there. Raises ConfigurationError."""
+    document = read(file)
+    node = None if document is None else document.root
+    for name in way:
+        node = node.get(name) if isinstance(node, Object) else None
+    return node is not None
 
 
 def with_member(text: str, way: Sequence[str], value: Json) -> str:

@@ -7,6 +7,7 @@ import shlex
 from interlock.mcp.definitions import Definition
 from interlock.tools import Person, UserQuestion
 from interlock.tools.ask_user import Option
+from interlock.tools.deciding import NO, YES, decided
 
 _YES, _NO, _LATER = "Start it", "Never", "Not now"
 
@@ -21,17 +22,15 @@ async def consent(definition: Definition, person: Person) -> bool | None:
         header="MCP",
         options=(
             Option(
-                label=_YES, description="From now on, as long as its definition stays as it is."
+                label=_YES,
+                description="From now on, as long as its definition stays as it is.",
+                also=YES,
             ),
-            Option(label=_LATER, description="Ask again next time."),
+            Option(label=_LATER, description="Ask again next time.", also=NO),
             Option(label=_NO, description="Do not ask again, either."),
         ),
     )
-    answers = await person.answer([question])
-    if not answers:
-        return None
-    chosen = answers[0].chosen
-    return True if _YES in chosen else False if _NO in chosen else None
+    return {_YES: True, _NO: False}.get(await decided(person, question) or "")
 
 
 def told(definition: Definition) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -88,12 +89,22 @@ _OAUTH = (
     "issuer",
     "callbackPort",
 )
+_NEAR = 0.6  # how alike a misspelt key is to the one that was meant
 _ANY = {"type", "timeout", "startupTimeout", "required", "trusted", "protocol"}
 
 
 def fingerprint(name: str, raw: Json) -> str:
     """Of a definition as it is written: trust ends when a word of it changes."""
     return hashlib.sha256(encoded([name, raw])).hexdigest()
+
+
+def unheard(raw: Json) -> Iterator[str]:
+    """What is written of a server and means nothing here, each in a few words."""
+    known = sorted(_ANY.union(*_KEYS.values()))
+    for key in raw if isinstance(raw, Mapping) else ():
+        if key not in known:
+            near = get_close_matches(key, known, n=1, cutoff=_NEAR)
+            yield f"{key!r} means nothing here" + (f"; {near[0]!r} does" if near else "")
 
 
 def expanded(text: str, environ: Mapping[str, str]) -> str:

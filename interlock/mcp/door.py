@@ -26,17 +26,22 @@ if TYPE_CHECKING:
 
 _METADATA = re.compile(r'resource_metadata="?([^",\s]+)')
 _SCOPE = re.compile(r"insufficient_scope")
+_SESSION = "mcp-session-id"
 _LONGEST = 200  # characters of an address of the server's that are shown
 
 
 @define(kw_only=True, eq=False)
 class Door:
-    """One connection's. `refusal` is what the server said last to those at its address."""
+    """One connection's. `refusal` is what the server said last to those at its address; `status`
+    that of its last answer, where it was one of an error; `forgotten`: it knows our session no
+    more, so nothing that is asked in it is heard."""
 
     definition: Definition
     environ: Mapping[str, str]
     tokens: Tokens | None = None  # None: nobody can have logged in
     refusal: str | None = None
+    status: int | None = None
+    forgotten: bool = False
     _refuses: str = "wants to know who you are"  # what a refusal means
     _own: bool = False  # we came with what the definition gives: a login would change nothing
 
@@ -84,8 +89,14 @@ class Door:
         return client
 
     async def _heard(self, response: httpx2.Response) -> None:
-        if str(response.request.url) != self.definition.url:
+        # What is said to our taking leave is no answer to anything.
+        asked = response.request
+        if str(asked.url) != self.definition.url or asked.method == "DELETE":
             return
+        if asked.method == "POST":  # others ask for news only
+            self.status = response.status_code if response.status_code >= 400 else None
+        if response.status_code == 404 and _SESSION in asked.headers:
+            self.forgotten = True
         told = response.headers.get("www-authenticate", "")
         if response.status_code == 401 or (response.status_code == 403 and _SCOPE.search(told)):
             self.refusal = self._told(response.status_code, told)

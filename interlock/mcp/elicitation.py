@@ -13,6 +13,7 @@ from attrs import frozen
 
 from interlock.tools import Person, UserAnswer, UserQuestion
 from interlock.tools.ask_user import Option
+from interlock.tools.deciding import NO, YES, decided
 from phases.world.messages import Json
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 _TRIES = 3  # for answers that do not fit
 _FIELDS = 20
-_GO_ON, _DECLINE = "Answer", "Decline"
+_GO_ON, _OPENED, _DECLINE = "Answer", "Opened", "Decline"
 
 
 async def answered(
@@ -32,13 +33,13 @@ async def answered(
     if isinstance(params, ElicitRequestURLParams):
         return await _address(server, params.message, params.url, person)
     form = fields_of(params.requested_schema)
-    answers = None if person is None else await person.answer([_consent(server, params.message)])
-    if person is None or answers is None:
+    said = None if person is None else await decided(person, _consent(server, params.message))
+    if person is None or said is None:
         filled = {one.name: one.default for one in form if one.has_default}
         if trusted and all(one.has_default for one in form if one.required):
             return ElicitResult(action="accept", content=filled)
         return ElicitResult(action="cancel")
-    if _GO_ON not in answers[0].chosen:
+    if said != _GO_ON:
         return ElicitResult(action="decline")
     content: dict[str, Any] = {}
     for one in form:
@@ -59,14 +60,14 @@ async def _address(server: str, message: str, url: str, person: Person | None) -
         question=f"The MCP server {server} asks you to open {url} in a browser: {message}",
         header="Address",
         options=(
-            Option(label="Opened", description="I opened it, or will."),
-            Option(label=_DECLINE, description="I will not."),
+            Option(label=_OPENED, description="I opened it, or will.", also=YES),
+            Option(label=_DECLINE, description="I will not.", also=NO),
         ),
     )
-    answers = await person.answer([question])
-    if answers is None:
+    said = await decided(person, question)
+    if said is None:
         return ElicitResult(action="cancel")
-    return ElicitResult(action="accept" if "Opened" in answers[0].chosen else "decline")
+    return ElicitResult(action="accept" if said == _OPENED else "decline")
 
 
 def _consent(server: str, message: str) -> UserQuestion:
@@ -74,8 +75,8 @@ def _consent(server: str, message: str) -> UserQuestion:
         question=f"The MCP server {server} asks: {message}",
         header="MCP",
         options=(
-            Option(label=_GO_ON, description="What you say goes to that server."),
-            Option(label=_DECLINE, description="It learns nothing."),
+            Option(label=_GO_ON, description="What you say goes to that server.", also=YES),
+            Option(label=_DECLINE, description="It learns nothing.", also=NO),
         ),
     )
 

@@ -36,7 +36,7 @@ from interlock.mcp.remote import Stock, stock_of
 from interlock.mcp.sieve import Sieve
 from interlock.mcp.stdio import Process
 from interlock.mcp.tokens import Tokens
-from interlock.mcp.words import ServerGone, reason, refused
+from interlock.mcp.words import CallTimedOut, ServerGone, lost, reason, refused, timed_out
 from interlock.quiet import Quiet
 from phases.world.messages import Json
 
@@ -159,6 +159,7 @@ class Server:
     async def _lived(self) -> Outcome:
         """Start it and stay with it to its end; what that was."""
         self._process = process = Process()
+        self._sieve = Sieve()
         self._door = self._new_door()
         self._starts += 1
         start_s = self.definition.start_s or self.patience.start_s
@@ -179,8 +180,8 @@ class Server:
         if self._wish is not None:
             return self._wish
         refusal = self._door.told(raised)
-        problem = None if raised is None else reason(raised)
-        self.problem = refusal or self._said(problem, start_s)
+        problem = None if raised is None else reason(raised, status=self._door.status)
+        self.problem = refusal or self._said(problem, start_s, process)
         steady = anyio.current_time() - began > _STEADY_S
         return Lost(steady=steady, refused=refusal is not None)
 
@@ -223,9 +224,8 @@ class Server:
                 await process.ended.wait()
             tasks.cancel_scope.cancel()
 
-    def _said(self, problem: str | None, start_s: float) -> str:
+    def _said(self, problem: str | None, start_s: float, process: Process) -> str:
         """Why the connection is gone, with the server's own last words."""
-        process = self._process
         if process.fault is not None or (process.ended.is_set() and not process.by_us):
             problem = process.told()
         elif process.closed.is_set() and not process.by_us:
@@ -255,7 +255,7 @@ class Server:
             show(f"{share}: {message}\n" if message else f"{share}\n")
 
         limit = self.definition.call_s or self.patience.call_s
-        async with self._asked(f"the tool {tool}", limit) as client:
+        async with self._asked(f"the tool {tool}", limit, timed=True) as client:
             return await client.call_tool(
                 tool, dict(arguments), read_timeout_seconds=limit, progress_callback=report
             )
@@ -275,28 +275,64 @@ class Server:
             return await client.get_prompt(name, dict(arguments))
 
     @asynccontextmanager
-    async def _asked(self, what: str, limit: float) -> AsyncIterator[Client]:
-        """A client to ask for `what`; what the package raises becomes words for the model."""
+    async def _asked(
+        self, what: str, limit: float, *, timed: bool = False
+    ) -> AsyncIterator[Client]:
+        """A client to ask for `what`; what the package raises becomes words for the model.
+
+        `timed`: the package holds to the limit itself, and counts no time of a person's.
+        """
         with anyio.move_on_after(_SOON_S):
             await self.settle()
         client, process = self._client, self._process
+        door, sieve = self._door, self._sieve
         if client is None or self.stage is not Stage.CONNECTED:
             raise ServerGone(self.name, self.absence or "is not there")
+        began = anyio.current_time()
         try:
-            yield client
+            with anyio.fail_after(None if timed else limit):
+                yield client
         except Exception as error:
-            if self._door.refusal is not None:
+            if door.refusal is not None:
                 process.closed.set()
-                raise ServerGone(self.name, self._door.refusal) from error
-            if process.closed.is_set() or _lost(error):
-                raise await self._gone(process, what) from error
-            raise refused(self.name, what, error, limit) from error
+                raise ServerGone(self.name, door.refusal) from error
+            if door.forgotten:
+                raise self._forgotten(process, what) from error
+            if process.closed.is_set() or lost(error, ended=sieve.ended):
+                raise await self._gone(process, what, error) from error
+            if timed_out(error, took=anyio.current_time() - began, limit=limit):
+                raise CallTimedOut(self.name, what, limit) from error
+            raise refused(self.name, what, error, status=door.status) from error
 
-    async def _gone(self, process: Process, what: str) -> ServerGone:
-        process.closed.set()  # over HTTP it is a call that finds out
+    async def _gone(self, process: Process, what: str, error: Exception) -> ServerGone:
+        if not self._sieve.ended:  # over HTTP it is a call that finds out
+            process.fault = process.fault or reason(error)
+        process.closed.set()
         with anyio.move_on_after(_LAST_WORDS_S):
-            await process.ended.wait()
-        return ServerGone(self.name, f"was lost during {what}: {self._said(None, 0)}", ran=True)
+            if self.definition.url:
+                await self._parted(process)
+            else:
+                await process.ended.wait()
+        why = self.problem if self._apart(process) else None
+        said = why or self._said(None, 0, process)
+        return ServerGone(self.name, f"was lost during {what}: {said}", ran=True)
+
+    def _forgotten(self, process: Process, what: str) -> ServerGone:
+        """A server over HTTP was started anew, say: the call has not reached it."""
+        process.fault = "it knows our session no more"
+        process.closed.set()
+        return ServerGone(
+            self.name,
+            f"did not take {what}: {process.fault}. It is being connected to anew: call again",
+        )
+
+    def _apart(self, process: Process) -> bool:
+        """Whether that connection is over, and why is known."""
+        return self.stage is not Stage.CONNECTED or self._process is not process
+
+    async def _parted(self, process: Process) -> None:
+        while not self._apart(process):
+            await self._moved.wait()
 
     @property
     def absence(self) -> str:
@@ -312,10 +348,3 @@ class Server:
             case Stage.SHUT_OUT:
                 return str(self.problem)
         return f"is not there: {self.problem}" if self.problem else "is not there"
-
-
-def _lost(error: Exception) -> bool:
-    from mcp.shared.exceptions import MCPError
-    from mcp_types import CONNECTION_CLOSED
-
-    return isinstance(error, MCPError) and error.code == CONNECTION_CLOSED

@@ -26,7 +26,7 @@ from attrs import define, field
 from interlock.mcp.definitions import Definition
 from interlock.mcp.host import Host
 from interlock.mcp.lifecycle import Stage, SwitchedOff, SwitchedOn
-from interlock.mcp.names import server_part
+from interlock.mcp.names import server_of, server_part
 from interlock.mcp.server import Patience, Server
 from interlock.mcp.settings import Unstarted
 from interlock.mcp.status import Status, status_of
@@ -57,6 +57,7 @@ class Servers:
     unstarted: tuple[Unstarted, ...] = ()
     logins: Tokens | None = None
     grace_s: float = 3.0
+    switch_s: float = 10.0  # that who switches one on waits to see it there
     tools: MutableMapping[str, Tool] = field(factory=dict)
     show: Show | None = None
     notify: Callable[[str], None] | None = None
@@ -156,6 +157,26 @@ class Servers:
         told, self._untold = self._untold, []
         for notice in told:
             self.tell(notice.level, notice.text)
+
+    def never_there(self) -> list[str]:
+        """Those that were still being started when all was over, each in a line."""
+        return [
+            f"the MCP server {one.name} was never there: it was still being started at the end "
+            "(`required` in its definition makes a prompt wait for it)"
+            for one in self.by_name.values()
+            if one.stage is Stage.STARTING and one.problem is None and not one.info
+        ]
+
+    def why_not(self, name: str) -> str | None:
+        """Why there is no prompt of this name; None where it is no name of a server's."""
+        part = server_of(name)
+        for one in self.by_name.values():
+            if server_part(one.name) == part:
+                return f"the MCP server {one.name} {one.absence or 'has no such prompt'}"
+        for left in self.unstarted:
+            if server_part(left.name) == part:
+                return f"the MCP server {left.name} is not started: {left.problem}"
+        return None
 
     def note(self, text: str) -> None:
         """The model, once a first request has been prepared for."""
@@ -264,7 +285,8 @@ class Servers:
     async def _done(self, server: Server) -> None:
         await anyio.lowlevel.checkpoint()
         await server.obeyed()
-        await server.settle()
+        with anyio.move_on_after(self.switch_s):  # what comes of it later is told as it comes
+            await server.settle()
 
     async def remove(self, name: str) -> None:
         """One server less. Raises UnknownServer."""

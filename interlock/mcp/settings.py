@@ -34,6 +34,7 @@ class McpSettings:
     approvals: Approvals | None = None  # where answers are remembered; None: nobody is asked
     project: Path | None = None  # that they are about
     tokens: Tokens | None = None  # where logins are kept
+    warnings: tuple[str, ...] = ()  # what is written and was not heard
 
     def __bool__(self) -> bool:
         return bool(self.definitions or self.unstarted)

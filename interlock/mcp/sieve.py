@@ -6,7 +6,7 @@ tool may not be is taken out here, on the way in, and remembered for whoever lis
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
@@ -23,6 +23,7 @@ class Sieve:
     """`dropped` are the tools that were taken out since it was last emptied, and why."""
 
     dropped: list[str] = field(factory=list)
+    ended: bool = False  # no message will come any more: what fails now was not said by the server
 
     def taken(self) -> tuple[str, ...]:
         dropped, self.dropped = tuple(self.dropped), []
@@ -72,13 +73,20 @@ class _Sifted:
         return getattr(self._inner, name)
 
     async def receive(self) -> Any:
-        return self._sieve.sift(await self._inner.receive())
+        return await self._next(self._inner.receive)
 
     def __aiter__(self) -> _Sifted:
         return self
 
     async def __anext__(self) -> Any:
-        return self._sieve.sift(await self._inner.__anext__())
+        return await self._next(self._inner.__anext__)
+
+    async def _next(self, receive: Callable[[], Awaitable[Any]]) -> Any:
+        try:
+            return self._sieve.sift(await receive())
+        except BaseException:
+            self._sieve.ended = True
+            raise
 
     async def __aenter__(self) -> _Sifted:
         await self._inner.__aenter__()

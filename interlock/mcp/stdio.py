@@ -22,6 +22,7 @@ from attrs import define, field
 
 from interlock import children
 from interlock.mcp.definitions import Definition
+from interlock.mcp.unreadable import answered
 from interlock.tools import processes
 from interlock.tools.ending import how_it_ended
 
@@ -161,9 +162,12 @@ class _Pipes:
                         continue
                     try:
                         message = jsonrpc_message_adapter.validate_json(words, by_name=False)
-                    except ValueError:
-                        self._noise(words)
-                        continue
+                    except ValueError as problem:
+                        failed = answered(words, problem)
+                        if failed is None:
+                            self._noise(words)
+                            continue
+                        message = failed
                     await into.send(SessionMessage(message))
                 begun += rest
                 if len(begun) > LARGEST_LINE:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from interlock.tools import ToolError
 
 _LONGEST = 600
+# As the package tells, over HTTP, of an answer that is no JSON.
+_UNPARSED = re.compile(r"^Failed to parse .*?Invalid JSON: (?P<why>.*?) \[type=.*")
+_STREAM_ENDED = "SSE stream "  # so the package begins, over HTTP, where a call's answer broke off
 
 
 class ServerGone(ToolError):
@@ -21,27 +25,51 @@ class ServerGone(ToolError):
 class CallTimedOut(ToolError):
     """The server said nothing within its limit; it was told that nobody waits any more."""
 
+    def __init__(self, server: str, what: str, limit: float) -> None:
+        super().__init__(
+            f"The MCP server {server} did not answer within {limit:g} s: {what} was cancelled."
+        )
 
-def refused(server: str, what: str, error: Exception, limit: float) -> ToolError:
-    """A call that the server, or the package for it, did not carry out."""
+
+def lost(error: Exception, *, ended: bool) -> bool:
+    """Whether a call failed because its server is gone; `ended`: so have its messages.
+
+    The package says so with a code that servers may use for errors of their own.
+    """
+    from mcp.shared.exceptions import MCPError
+    from mcp_types import CONNECTION_CLOSED
+
+    if not isinstance(error, MCPError) or error.code != CONNECTION_CLOSED:
+        return False
+    return ended or error.message.startswith(_STREAM_ENDED)
+
+
+def timed_out(error: Exception, *, took: float, limit: float) -> bool:
+    """Whether a call failed because its limit passed: this code, too, is anybody's."""
     from mcp.shared.exceptions import MCPError
     from mcp_types import REQUEST_TIMEOUT
 
+    if isinstance(error, TimeoutError):
+        return True
+    return isinstance(error, MCPError) and error.code == REQUEST_TIMEOUT and took >= limit
+
+
+def refused(server: str, what: str, error: Exception, *, status: int | None = None) -> ToolError:
+    """A call that the server, or the package for it, did not carry out; `status` of HTTP."""
+    from mcp.shared.exceptions import MCPError
+
     if isinstance(error, ToolError):
         return error
-    if isinstance(error, TimeoutError) or (
-        isinstance(error, MCPError) and error.code == REQUEST_TIMEOUT
-    ):
-        return CallTimedOut(
-            f"The MCP server {server} did not answer within {limit:g} s: {what} was cancelled."
-        )
-    return ToolError(f"The MCP server {server} refused {what}: {_ended(reason(error))}")
+    code = f" (code {error.code})" if isinstance(error, MCPError) else ""
+    said = reason(error, status=status)
+    return ToolError(f"The MCP server {server} refused {what}: {_ended(said + code)}")
 
 
-def reason(error: BaseException) -> str:
-    """One line of what an exception says, whatever it is wrapped in."""
+def reason(error: BaseException, *, status: int | None = None) -> str:
+    """One line of what an exception says, whatever it is wrapped in; with the status of HTTP."""
     said = dict.fromkeys(_said(one) for one in leaves(error))
-    return "; ".join(said)[:_LONGEST]
+    http = "" if status is None else f", with the HTTP status {status}"
+    return "; ".join(said)[:_LONGEST] + http
 
 
 def leaves(error: BaseException) -> Iterator[BaseException]:
@@ -62,7 +90,7 @@ def _said(error: BaseException) -> str:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     message = getattr(error, "message", None)  # of MCPError, whose str() is a tuple
     text = message if isinstance(message, str) else str(error)
-    line = " ".join(text.split())
+    line = _UNPARSED.sub(r"its answer cannot be read: \g<why>", " ".join(text.split()))
     if isinstance(error, BadDefinition):
         return line
     return line or type(error).__name__

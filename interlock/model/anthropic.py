@@ -27,7 +27,8 @@ from interlock.model.answer import Answer, foreseen
 from interlock.model.connection import Connection
 from interlock.model.prices import facts
 from interlock.model.refusals import names_context, names_deferral
-from interlock.model.request import Gate, Thinks, ToolSource
+from interlock.model.request import Gate, ToolSource
+from interlock.model.thinks import Thinks
 from phases.world.limits import Limits
 from phases.world.messages import encoded
 from phases.world.ports import Clock, Failed, Ids, ModelEvent, Request

@@ -17,6 +17,7 @@ import orjson
 from attrs import Factory, define, field, frozen
 
 from interlock.model.layout import Place, answers_of, has_thought, ordered, runs
+from interlock.model.thinks import Thinks
 from phases.world.messages import (
     Kind,
     Media,
@@ -32,8 +33,8 @@ from phases.world.ports import Request
 _MARK = b',"cache_control":{"type":"ephemeral"}'
 _MARKED_TURNS = 2  # the newest user turn, and the one before: its mark was written last time
 _LEAST_BUDGET = 1024  # tokens; the API refuses less
-DEFERRAL_ID = "00000000-0000-4000-8000-00000defe001"  # of the deferring of tools, likewise
 CONTEXT_ID = "00000000-0000-4000-8000-0000c047e871"  # of the user context: in no transcript
+DEFERRAL_ID = "00000000-0000-4000-8000-00000defe001"  # of the deferring of tools, likewise
 
 
 # The tools on offer for the next request. The very same sequence as before says that nothing has
@@ -92,25 +93,6 @@ class _Built:
     turns: list[_Turn] = Factory(list)
     parts: list[bytes] = Factory(list)
     tool_ids: set[str] = Factory(set)
-
-
-@frozen(kw_only=True)
-class Thinks:
-    """How the model thinks: by a budget in tokens, or not at all. A model that thinks as it sees
-    fit takes no budget. `display` is what it shows of it."""
-
-    budget: int | None = None
-    off: bool = False
-    display: str | None = None
-
-    @property
-    def most(self) -> int | None:
-        """The budget as the API takes it."""
-        return max(self.budget, _LEAST_BUDGET) if self.budget and not self.off else None
-
-    @property
-    def shown(self) -> bytes:
-        return b',"display":%b' % orjson.dumps(self.display) if self.display else b""
 
 
 class Gate:

@@ -1,5 +1,6 @@
 """Whether a tool call may run: rules, modes, hooks' words, and a person at the terminal."""
 
+from interlock.permissions.advice import for_a_person
 from interlock.permissions.ask import (
     Answer,
     Asker,
@@ -42,6 +43,7 @@ __all__ = [
     "Update",
     "UpdateKind",
     "Verdict",
+    "for_a_person",
     "give",
     "given_to",
     "reads_only",

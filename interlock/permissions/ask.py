@@ -16,6 +16,7 @@ import anyio
 import orjson
 from attrs import frozen
 
+from interlock.permissions.advice import ASK_INSTEAD, GO_ON
 from interlock.permissions.decision import Decision, Question
 from interlock.permissions.suggest import suggested, told
 from interlock.permissions.updates import Update
@@ -54,9 +55,8 @@ class NobodyAsks:
 
     async def ask(self, question: Question, decision: Decision) -> Answer:
         reason = (
-            f"{decision.reason}, and this session runs without anyone to ask. Do not try the"
-            " same in another way; go on without it, or say what you would need. (The user can"
-            f" permit it {self.mend.format(tool=question.tool)}.)"
+            f"{decision.reason}, and this session runs without anyone to ask. {GO_ON} (The user"
+            f" can permit it {self.mend.format(tool=question.tool)}.)"
         )
         return Answer(allowed=False, reason=reason)
 
@@ -113,7 +113,7 @@ async def _why(terminal: int) -> str:
 def _refusal(said: str) -> str:
     if said:
         return f"the user said no: {said}"
-    return "the user said no. Do not try the same in another way; ask what to do instead."
+    return f"the user said no. {ASK_INSTEAD}"
 
 
 async def _line(terminal: int) -> str | None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 from attrs import evolve, frozen
 
 from interlock.options import PermissionMode
+from interlock.permissions.advice import READ_ON
 from interlock.permissions.decision import Decision, Part, Question, Verdict
 from interlock.permissions.harmless import changed_files, harmless, reads_only
 from interlock.permissions.line_rules import Line, allowing, first_hit, opened, says_hidden
@@ -38,10 +39,7 @@ _OWN = frozenset(
 )  # fmt: skip
 _NETWORK = frozenset({"WebFetch", "WebSearch"})
 _LEAVES_PLAN = "ExitPlanMode"
-_PLANNING = (
-    "in plan mode nothing may be changed yet: go on reading, and present the plan when it is"
-    " complete"
-)
+_PLANNING = f"in plan mode nothing may be changed yet: {READ_ON}"
 _STRICTNESS = (Verdict.ALLOW, Verdict.ASK, Verdict.DENY)
 
 

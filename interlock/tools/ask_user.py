@@ -17,6 +17,7 @@ _LEAST_OPTIONS, _MOST_OPTIONS = 2, 4
 class Option:
     label: str
     description: str = ""
+    also: tuple[str, ...] = ()  # words that mean it as well, in small letters
 
 
 @frozen(kw_only=True)
@@ -27,6 +28,7 @@ class UserQuestion:
     several: bool = False  # more than one may be chosen
     before: tuple[str, ...] = ()  # lines that the person should have seen first
     first: int = 1  # the number of the first option, where they are a part of a longer list
+    closed: bool = False  # nothing but one of the options answers it
 
 
 @frozen(kw_only=True)

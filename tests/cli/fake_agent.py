@@ -15,12 +15,13 @@ from typing import Any
 from uuid import uuid4
 
 import anyio
-from attrs import define, evolve, field
+from attrs import define, evolve, field, frozen
 
 from interlock.cli.main import main
 from interlock.errors import UsageError
 from interlock.home import SessionPaths
 from interlock.interrupt import InterruptSignal
+from interlock.mcp import Status
 from interlock.options import Options
 from interlock.permissions import Asker
 from interlock.sessions import Transcript
@@ -68,6 +69,12 @@ def whole(session_id: str, text: str, messages: int = 1) -> RunSummary:
     )
 
 
+@frozen
+class NoServers:
+    def status(self) -> list[Status]:
+        return []
+
+
 @define
 class FakeAgent:
     """Answers one prompt as `does` says."""
@@ -81,6 +88,7 @@ class FakeAgent:
     does: str
     _transcript: Transcript
     agents: tuple[str, ...] = ()
+    servers: NoServers = field(factory=NoServers)
     _interrupt: InterruptSignal = field(factory=InterruptSignal)
 
     def interrupt(self) -> None:

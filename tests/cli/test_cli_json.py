@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from interlock.admission import PROMPT_BLOCKED
 from interlock.cli.lines import LONGEST, line_of
@@ -29,7 +29,7 @@ from phases.world.updates import (
     StreamEvent,
     Update,
 )
-from tests.cli.fake_agent import whole
+from tests.cli.fake_agent import NoServers, whole
 from tests.cli.shell import Ran, Shell
 
 STREAM = ("--output-format", "stream-json", "--verbose")
@@ -257,6 +257,7 @@ class Fixed:
     tools: tuple[str, ...] = ()
     cwd: Path = Path("/")
     permission_mode: PermissionMode = PermissionMode.DEFAULT
+    servers: NoServers = field(factory=NoServers)
 
 
 def told(

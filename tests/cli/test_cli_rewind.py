@@ -237,15 +237,15 @@ def test_a_person_is_shown_the_diff_and_asked_before_anything_changes(session: S
         person.sees("resumed:")
         person.types("/rewind\r")
         person.sees("and a window")
-        person.sees("own words > ")
+        person.sees(" > ")
         person.types("2\n")
         person.sees("conversation and files")
-        person.sees("own words > ")
+        person.sees(" > ")
         person.types("1\n")
         person.sees("+red")
         person.sees("Do it?")
         assert files(session) == AFTER
-        person.sees("own words > ")
+        person.sees(" > ")
         person.types("1\n")
         person.sees("undo it with: /rewind")
         assert files(session) == {"door.txt": "red\n"}
@@ -262,7 +262,7 @@ def test_a_person_who_says_no_has_changed_nothing(session: Shell) -> None:
     before = session.transcripts[0].read_bytes()
     with seated(session, [], "rewind", "--to", "2") as (person, _):
         person.sees("+red")
-        person.sees("own words > ")
+        person.sees(" > ")
         person.types("no\n")
         person.sees("nothing was changed")
 
@@ -275,10 +275,10 @@ def test_a_person_takes_back_what_others_changed_after_seeing_its_diff(session: 
     (session.folder / "door.txt").write_text("my own green\n")
     with seated(session, [], "rewind", "--to", "2", "--files") as (person, _):
         person.sees("left as it is: door.txt")
-        person.sees("own words > ")
+        person.sees(" > ")
         person.types("2\n")
         person.sees("-my own green")
-        person.sees("own words > ")
+        person.sees(" > ")
         person.types("yes\n")
         person.sees("put back")
 

@@ -72,6 +72,19 @@ def test_what_cannot_be_run_is_one_line_and_no_request(
         assert (ran.code, ran.out, len(server.requests)) == (1, "", 0)
     assert line in ran.err
     assert len(ran.err.splitlines()) == 1
+    assert "Do not try" not in ran.err  # which is a word for the model
+
+
+def test_a_denied_command_says_to_a_person_what_permits_it(shell: Shell) -> None:
+    command(shell.folder / ".claude", "make", "!`touch made`")
+
+    ran = shell.run("-p", "/make", program=REAL)
+
+    assert ran.err == (
+        "interlock: make was not run: its command `touch made`: commands need approval, and this"
+        " session runs without anyone to ask. (Permit it with --allowedTools 'Bash' or with"
+        " --permission-mode.)\n"
+    )
 
 
 def test_at_the_terminal_they_are_listed_completed_and_run(shell: Shell) -> None:

@@ -94,6 +94,14 @@ def called(id_: Any, params: dict[str, Any]) -> None:
         send({"jsonrpc": "2.0", "method": "notifications/progress", "params": told})
     if "mute" in MODES:
         return
+    if "refuses" in MODES:
+        error = {"code": int(MODES["refuses"]), "message": "database is locked"}
+        send({"jsonrpc": "2.0", "id": id_, "error": error})
+        return
+    if "garbles" in MODES:
+        begun = {"jsonrpc": "2.0", "id": id_, "result": {}}
+        print(json.dumps(begun)[:-2] + os.environ["FAKE_GARBLED"], flush=True)
+        return
     if "notes" in MODES:
         written(**params["arguments"])
     if "grows" in MODES:

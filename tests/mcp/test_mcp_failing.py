@@ -88,6 +88,42 @@ async def test_a_mute_call_ends_at_its_limit_and_is_cancelled(room: Room, tmp_pa
     assert told.ending == ("completed", None)
 
 
+@pytest.mark.parametrize("code", [-32000, -32001, -32050, 7])
+async def test_what_a_server_answers_an_error_with_is_its_own_and_it_stays(
+    room: Room, code: int
+) -> None:
+    script = calls(*[(ECHO, {})] * 5)
+    async with (
+        ScriptedServer(script) as model,
+        room.open(model, options=with_servers(fake(f"refuses={code}")), environ=PATIENT) as agent,
+    ):
+        told = await tell(agent, "echo")
+        (status,) = agent.servers.status()
+
+    said = f"The MCP server fake refused the tool echo: database is locked (code {code})."
+    last = [results(request)[-1] for request in model.requests[1:]]
+    assert [(text, error) for _, text, error in last] == [(said, True)] * 5
+    assert status.status == "connected"
+    assert not [one for one in notices(told) if "fake" in one]  # it was never lost
+
+
+@pytest.mark.parametrize(
+    "rest", ['"x": "\\ud83d lone"}}', '"x": "tab\there"}}', '"x": 1}', '"x": [}}', f"{'[' * 5000}"]
+)
+async def test_an_answer_that_cannot_be_read_fails_its_call_at_once(room: Room, rest: str) -> None:
+    server = fake("garbles", env={"FAKE_GARBLED": rest})
+    async with (
+        ScriptedServer(calls((ECHO, {}))) as model,
+        room.open(model, options=with_servers(server), environ=PATIENT) as agent,
+    ):
+        told = await tell(agent, "echo")
+
+    ((_, text, failed),) = results(model.requests[1])
+    assert failed
+    assert "refused the tool echo: its answer cannot be read: " in text
+    assert told.ending == ("completed", None)
+
+
 async def test_an_interrupt_cancels_the_call_at_the_server(room: Room, tmp_path: Path) -> None:
     log = tmp_path / "log"
     server = fake("mute", "progress", env={"FAKE_LOG": str(log)})

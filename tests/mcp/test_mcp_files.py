@@ -16,7 +16,7 @@ from interlock.mcp import BadDefinition, Scope, parsed
 from interlock.mcp_files import Allowed, servers
 from interlock.scripted import ScriptedServer
 from interlock.settings import Settings
-from interlock.tools import UserAnswer, UserQuestion
+from interlock.tools import Person, UserAnswer, UserQuestion
 from tests.agent.support import Room, tell
 from tests.cli.shell import REAL, Shell
 from tests.mcp.support import FAKE, calls, tools_of
@@ -32,6 +32,16 @@ class Answering:
     async def answer(self, questions: Sequence[UserQuestion]) -> Sequence[UserAnswer] | None:
         self.asked += [one.question for one in questions]
         return [UserAnswer(chosen=(self.choice,)) for _ in questions]
+
+
+@define
+class Typing:
+    """A person who answers in these words, one after another."""
+
+    left: list[str]
+
+    async def answer(self, questions: Sequence[UserQuestion]) -> Sequence[UserAnswer] | None:
+        return [UserAnswer(words=self.left.pop(0)) for _ in questions]
 
 
 def write(path: Path, **named: Any) -> None:
@@ -127,6 +137,42 @@ def test_one_bad_definition_leaves_the_others(tmp_path: Path) -> None:
     assert "mcp.json:1:" in found.unstarted[0].problem
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{"x": {"command": "a"}}', "has no mcpServers, and 'x' means nothing here"),
+        ("", "is empty"),
+        ('{"mcpServers": {"s": {"command": "a", "bogus": 1}}}', "s: 'bogus' means nothing here"),
+        ('{"mcpServers": {"s": {"command": "a", "ENV": {}}}}', "s: 'ENV' means nothing here"),
+        (
+            '{"mcpServers": {"s": {"command": "a", "timeOut": 1}}}',
+            "s: 'timeOut' means nothing here; 'timeout' does",
+        ),
+    ],
+)
+def test_what_a_projects_file_says_for_nothing_is_told(
+    tmp_path: Path, text: str, why: str
+) -> None:
+    (tmp_path / ".mcp.json").write_text(text)
+
+    (told,) = servers(tmp_path, tmp_path / "home", environ={}).warnings
+
+    assert told.startswith(f"{tmp_path}/.mcp.json:")
+    assert why in told
+
+
+@pytest.mark.parametrize("text", ["{}", '{"mcpServers": {}}', '{"mcpServers": {}, "inputs": []}'])
+def test_a_file_that_means_no_server_is_not_told(tmp_path: Path, text: str) -> None:
+    (tmp_path / ".mcp.json").write_text(text)
+
+    assert servers(tmp_path, tmp_path / "home", environ={}).warnings == ()
+
+
+def test_a_flag_that_gives_no_servers_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="--mcp-config: has no mcpServers"):
+        servers(tmp_path, tmp_path, environ={}, given=['{"x": {"command": "a"}}'])
+
+
 async def test_a_person_is_asked_once_and_their_yes_is_remembered(room: Room) -> None:
     write(room.work / ".mcp.json", theirs={"command": sys.executable, "args": ["-S", str(FAKE)]})
     yes = Answering("Start it")
@@ -141,6 +187,32 @@ async def test_a_person_is_asked_once_and_their_yes_is_remembered(room: Room) ->
     assert again.asked == []
 
 
+@pytest.mark.parametrize(
+    ("words", "started", "remembered"),
+    [("y", True, True), ("Yes", True, True), ("n", False, False), ("never", False, True)],
+)
+async def test_words_of_a_person_are_their_yes_or_no(
+    room: Room, words: str, started: bool, remembered: bool
+) -> None:
+    write(room.work / ".mcp.json", theirs={"command": sys.executable, "args": ["-S", str(FAKE)]})
+    person = Typing([words])
+
+    offered = await _with_person(room, person)
+    again = Typing(["y"])
+    await _with_person(room, again)
+
+    assert ("mcp__theirs__echo" in offered) == started
+    assert (again.left == ["y"]) == remembered
+
+
+async def test_a_person_whose_answer_says_neither_is_asked_again(room: Room) -> None:
+    write(room.work / ".mcp.json", theirs={"command": sys.executable, "args": ["-S", str(FAKE)]})
+    person = Typing(["what is it?", "y"])
+
+    assert "mcp__theirs__echo" in await _with_person(room, person)
+    assert person.left == []
+
+
 async def test_without_a_person_a_projects_server_is_not_started(room: Room) -> None:
     write(room.work / ".mcp.json", theirs={"command": "touch", "args": ["started"]})
 
@@ -150,7 +222,7 @@ async def test_without_a_person_a_projects_server_is_not_started(room: Room) -> 
     assert not (room.work / "started").exists()
 
 
-async def _with_person(room: Room, person: Answering | None) -> list[str]:
+async def _with_person(room: Room, person: Person | None) -> list[str]:
     """Two prompts in the room, and the tools that the second offered."""
     from interlock.assembly import open_agent
     from interlock.options import Options
@@ -205,11 +277,67 @@ def test_a_server_is_added_seen_and_removed_and_the_rest_of_the_file_stays(shell
     assert file.read_text() == before
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "add hub {url} -t http -s user",
+        "add hub -t http {url} -s user",
+        "add -t http hub -s user {url}",
+        "add -s user -t http hub {url}",
+        "add -s user hub -t http -- {url}",
+        "add hub {url} -s user",
+    ],
+)
+def test_flags_of_add_may_stand_anywhere(shell: Shell, words: str) -> None:
+    added = shell.run("mcp", *words.format(url="https://a.example/mcp").split(), program=REAL)
+
+    assert added.code == 0, added.err
+    found = json.loads((shell.home / "mcp.json").read_text())
+    assert found == {"mcpServers": {"hub": {"type": "http", "url": "https://a.example/mcp"}}}
+
+
+def test_a_name_that_is_taken_is_not_added_again(shell: Shell) -> None:
+    shell.run("mcp", "add", "one", "-s", "user", "-e", "KEY=precious", "--", "a", program=REAL)
+    again = shell.run("mcp", "add", "one", "-s", "user", "--", "b", program=REAL)
+    nearer = shell.run("mcp", "add", "one", "--", "b", program=REAL)
+    shell.run("mcp", "remove", "one", "-s", "user", program=REAL)
+    behind = shell.run("mcp", "add", "one", "-s", "user", "--", "c", program=REAL)
+
+    file = shell.home / "mcp.json"
+    assert again.code == 1
+    assert again.err == (
+        f"interlock: one is in {file} (user) already: interlock mcp remove one -s user takes it"
+        " out, or choose another name\n"
+    )
+    assert (nearer.code, nearer.err) == (0, "")
+    assert (behind.code, behind.err) == (
+        0,
+        f"interlock: in this project one of {file} (local) goes before it\n",
+    )
+
+
+def test_what_a_file_says_for_nothing_is_told_by_list_and_by_a_run(shell: Shell) -> None:
+    (shell.folder / ".mcp.json").write_text('{"x": {"command": "a"}}')
+
+    listed = shell.run("mcp", "list", program=REAL)
+    ran = shell.run("-p", program=REAL)  # without a prompt it ends at once
+
+    assert "has no mcpServers" in listed.err
+    assert "has no mcpServers" in ran.err
+
+
 def test_what_cannot_be_added_is_one_line(shell: Shell) -> None:
     none = shell.run("mcp", "add", "x", program=REAL)
     both = shell.run("mcp", "add", "x", "http://a", "-t", "http", "-e", "A=1", program=REAL)
     unknown = shell.run("mcp", "remove", "x", program=REAL)
+    odd = shell.run("mcp", "add", "a b", "--", "x", program=REAL)
+    bare = shell.run("mcp", "add", "x", "program", "--utc", program=REAL)
 
+    assert odd.err == (
+        "interlock: 'a b' is no name for a server: write it with letters, digits, - and _\n"
+    )
+    assert "a command with flags stands behind a --" in bare.err
+    assert (odd.code, bare.code) == (1, 1)
     assert none.err == "interlock: no command: interlock mcp add NAME -- COMMAND [ARG...]\n"
     assert both.err.startswith("interlock: --env is for servers that are started")
     assert unknown.err == "interlock: no MCP server x in any file that is written to\n"

@@ -76,7 +76,7 @@ async def test_one_that_is_missing_is_told_in_one_line_to_both(room: Room) -> No
 
     (line,) = warnings(told)
     assert line.startswith("@docs:note://two was not read: The MCP server docs refused")
-    assert line.endswith("there is no note://two.")
+    assert line.endswith("there is no note://two (code -32002).")
     noted = " ".join(told_to_the_model(request))
     assert "@docs:note://two, which was not read: The MCP server docs refused" in noted
     assert "note://one:\none" in noted

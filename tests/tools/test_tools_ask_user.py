@@ -12,7 +12,8 @@ import pytest
 from attrs import define
 
 from interlock.cli.choosing import TerminalPerson
-from interlock.tools.ask_user import AskUserQuestion
+from interlock.tools.ask_user import AskUserQuestion, NobodyThere, Option, UserQuestion
+from interlock.tools.deciding import NO, YES, decided
 from tests.tools.places import Place
 from tests.tools.running import Button
 
@@ -73,6 +74,51 @@ async def asked(
             seen += await screen.shows("own words > ")
             screen.types(line + "\n")
     return said, seen
+
+
+DOOR = UserQuestion(
+    question="Open the door?",
+    header="Door",
+    options=(Option(label="Open it", also=YES), Option(label="Leave it", also=NO)),
+)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        (["y"], "Open it"),
+        (["YES"], "Open it"),
+        (["open it"], "Open it"),
+        (["1"], "Open it"),
+        (["n"], "Leave it"),
+        (["no"], "Leave it"),
+        (["perhaps", "y"], "Open it"),
+        (["yes please", "7", "2"], "Leave it"),
+        (["perhaps", "hm", "what?"], ""),
+    ],
+)
+async def test_a_question_of_our_own_takes_yes_and_no_and_asks_again_what_is_neither(
+    screen: Screen, typed: list[str], meant: str
+) -> None:
+    said: str | None = None
+
+    async def ask() -> None:
+        nonlocal said
+        said = await decided(TerminalPerson(interrupt=Button(), path=screen.path), DOOR)
+
+    seen = ""
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(ask)
+        for line in typed:
+            seen += await screen.shows("a number, yes or no > ")
+            screen.types(line + "\n")
+
+    assert said == meant
+    assert ("'perhaps' is none of the answers." in seen) == ("perhaps" in typed)
+
+
+async def test_nobody_decides_nothing() -> None:
+    assert await decided(NobodyThere(), DOOR) is None
 
 
 async def test_a_number_chooses(place: Place, screen: Screen) -> None:
