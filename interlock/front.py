@@ -16,6 +16,7 @@ from interlock import memory
 from interlock.context.inject import PROJECT, user_context
 from interlock.context.microcompact import context_edits
 from interlock.knowledge import Knowledge
+from interlock.memory import Places, Withheld
 from interlock.model import AnthropicModel
 from interlock.offer import Offer
 from interlock.options import Options
@@ -56,9 +57,10 @@ async def front_of(options: Options, cwd: Path, offer: Offer, knowledge: Knowled
     )
 
 
-def notes_for(cwd: Path, settings: Settings) -> str | None:
-    """The notes of another folder than the session's."""
-    return user_context({PROJECT: memory.told(memory.found(cwd, settings.home))})
+def notes_for(cwd: Path, settings: Settings, withheld: Withheld) -> str | None:
+    """The notes of another folder than the session's, but for what is withheld."""
+    places = Places(cwd=cwd, home=settings.home, withheld=withheld)
+    return user_context({PROJECT: memory.told(memory.at_start(places))})
 
 
 async def environment_for(cwd: Path) -> str:

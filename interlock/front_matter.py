@@ -36,11 +36,12 @@ class Fronted:
         return words or None
 
     def words(self, key: str) -> tuple[str, ...]:
-        """A field that lists things: as a list, or as one text with commas between them."""
+        """A field that lists things: as a list, or as one text with commas between them; those in
+        brackets belong to a thing, as in `*.{ts,tsx}`."""
         value = self.fields.get(key)
         if value is None:
             return ()
-        given = value if isinstance(value, list) else str(value).split(",")
+        given = value if isinstance(value, list) else _split(str(value))
         return tuple(text for one in given if (text := str(one).strip()))
 
     def switch(self, key: str, default: bool) -> bool:
@@ -76,6 +77,18 @@ def fronted(text: str) -> Fronted:
     if not isinstance(fields, dict):
         return Fronted(body=body, problem="its front matter holds no keys; write key: value")
     return Fronted(fields={str(key): value for key, value in fields.items()}, body=body)
+
+
+def _split(text: str) -> list[str]:
+    """At the commas outside brackets."""
+    depth, parts = 0, [""]
+    for letter in text:
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
 
 
 def _line_by_line(head: str) -> Iterator[tuple[str, Json]]:

@@ -18,7 +18,16 @@ from interlock.context.keepsakes import Keepsake, Keepsakes
 from interlock.home import project_key
 from interlock.inbox import Beside, Found, PrefetchSource
 from interlock.instructing import Instructing
-from interlock.memory import AutoMemory, Excluded, LazyNotes, Places, project_of, relevant, told
+from interlock.memory import (
+    AutoMemory,
+    Excluded,
+    LazyNotes,
+    Places,
+    Withheld,
+    project_of,
+    relevant,
+    told,
+)
 from interlock.memory import told_in as notes_in
 from interlock.memory.relevant import Choose
 from interlock.options import Options
@@ -57,7 +66,7 @@ class Knowledge:
     ) -> Knowledge:
         """With the agent's own folders opened to it: its memory, the files of skills."""
         instructing = Instructing(
-            book=book_of(settings, cwd),
+            book=book_of(settings, cwd, gate.withholds),
             gate=gate,
             borrower=gate,
             session_id=session_id,
@@ -65,11 +74,11 @@ class Knowledge:
             runs=options.skill_shell,
         )
         instructing.open_folders()
-        memory = memory_of(options, settings, cwd)
+        memory = memory_of(options, settings, cwd, gate.withholds)
         if memory is not None:
             own = memory.folder.resolve()
             gate.judge = evolve(gate.judge, writable=(*gate.judge.writable, own))
-        notes = notes_of(options, settings, cwd)
+        notes = notes_of(options, settings, cwd, gate.withholds)
         return cls(notes=notes, memory=memory, instructing=instructing)
 
     def child(
@@ -85,8 +94,8 @@ class Knowledge:
         fork = inherited is not None
         one = evolve(
             self,
-            notes=self.notes.anew(),
-            memory=memory,
+            notes=self.notes.anew(gate.withholds),
+            memory=None if memory is None else evolve(memory, withheld=gate.withholds),
             instructing=self.instructing.child(gate, fork=fork),
             front={},
             files_told=set(self.files_told) if fork else set(),
@@ -175,25 +184,27 @@ class Knowledge:
         return (ToldNotes(self.notes), UsedSkills(self.instructing))
 
 
-def notes_of(options: Options, settings: Settings, cwd: Path) -> LazyNotes:
-    """The note files for a session in `cwd`, those of its start read."""
+def notes_of(options: Options, settings: Settings, cwd: Path, withheld: Withheld) -> LazyNotes:
+    """The note files for a session in `cwd`, those of its start read, but for what is withheld."""
     excluded = Excluded(options.notes_excluded)
-    return LazyNotes.of(Places(cwd=cwd, home=settings.home, excluded=excluded))
+    return LazyNotes.of(Places(cwd=cwd, home=settings.home, excluded=excluded, withheld=withheld))
 
 
-def book_of(settings: Settings, cwd: Path) -> SkillBook:
+def book_of(settings: Settings, cwd: Path, withheld: Withheld) -> SkillBook:
     """The skills and commands of the user and of the project that `cwd` belongs to."""
     folders = Places(cwd=cwd, home=settings.home).folders
     budget = int(settings.limits.skill_listing_budget * BYTES_PER_TOKEN)
-    return SkillBook.of(settings.home, folders, budget)
+    return SkillBook.of(settings.home, folders, budget, withheld)
 
 
-def memory_of(options: Options, settings: Settings, cwd: Path) -> AutoMemory | None:
+def memory_of(
+    options: Options, settings: Settings, cwd: Path, withheld: Withheld
+) -> AutoMemory | None:
     """The memory of the project that `cwd` belongs to; None where it is switched off."""
     if not options.auto_memory or settings.auto_memory is False:
         return None
     usual = settings.home / "projects" / project_key(project_of(cwd)) / "memory"
-    return AutoMemory(folder=options.memory_folder or usual)
+    return AutoMemory(folder=options.memory_folder or usual, withheld=withheld)
 
 
 @frozen

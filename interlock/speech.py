@@ -24,7 +24,6 @@ from phases.world.messages import Json, Kind, Media, Message, Text, ToolResult
 from phases.world.ports import Ids
 
 _COMMAND = re.compile(r"\s*/(?P<name>[A-Za-z][\w:.-]*)(?:\s+(?P<arguments>.*))?\Z", re.DOTALL)
-_LINES = re.compile(r"(?P<path>.+?)#L?(?P<first>\d+)(?:-L?(?P<last>\d+))?\Z")
 _MOST_FILES = 20  # of one prompt
 
 
@@ -110,15 +109,15 @@ class Speech:
 
 def _calls(typed: str, cwd: Path) -> Iterator[tuple[str, tuple[str, Mapping[str, Json]]]]:
     """The calls that read what is spoken of; a word that is no file or folder is no such thing."""
-    for written in imports(typed):
-        lines = _LINES.match(written)
-        for path, found in ((written, None), (lines["path"] if lines else "", lines)):
+    for one in imports(typed):
+        ways = [(one.written, None)] + ([(one.path, one.lines)] if one.lines else [])
+        for path, lines in ways:
             try:
                 real = cwd / Path(path).expanduser()
                 if path and real.is_dir():
-                    yield written, ("Glob", {"pattern": "*", "path": str(real)})
+                    yield one.written, ("Glob", {"pattern": "*", "path": str(real)})
                 elif path and real.is_file():
-                    yield written, ("Read", {"file_path": str(real), **_part(found)})
+                    yield one.written, ("Read", {"file_path": str(real), **_part(lines)})
                 else:
                     continue
             except (OSError, RuntimeError, ValueError):
@@ -126,9 +125,5 @@ def _calls(typed: str, cwd: Path) -> Iterator[tuple[str, tuple[str, Mapping[str,
             break
 
 
-def _part(found: re.Match[str] | None) -> dict[str, Json]:
-    if found is None:
-        return {}
-    first = max(1, int(found["first"]))
-    last = int(found["last"]) if found["last"] else first
-    return {"offset": first, "limit": max(1, last - first + 1)}
+def _part(lines: range | None) -> dict[str, Json]:
+    return {} if lines is None else {"offset": lines.start, "limit": len(lines)}

@@ -17,8 +17,8 @@ LAYERS = ("fsm", "phases.world", "phases", "recovery", "interlock")
 STRANGERS = {
     "model": {"errors"},
     "sessions": {"durability", "errors", "home", "records"},
-    "context": {"quiet"},
-    "memory": {"front_matter", "likeness", "permissions"},  # patterns of paths
+    "context": {"quiet", "regular_files"},
+    "memory": {"front_matter", "likeness", "permissions", "regular_files"},  # patterns of paths
     "skills": {"front_matter", "likeness"},
     "prompt": {"options", "context", "children"},  # how context is told to the model
     "permissions": {"options", "summary", "visible"},

@@ -96,8 +96,10 @@ class Apart:
             policy = confined.within(policy, tree)
         async with opened(mode, policy, taken=paths.tool_results) as box:
             told = _TOLD.format(root=root, branch=tree.branch, base=tree.base[:12], top=tree.top)
-            ground = Ground(root=root, told=told, notes=notes_for(root, settings), sandbox=box)
-            parent = evolve(seat.parent, gate=seat.parent.gate.elsewhere(place))
+            gate = seat.parent.gate.elsewhere(place)
+            notes = notes_for(root, settings, gate.withholds)
+            ground = Ground(root=root, told=told, notes=notes, sandbox=box)
+            parent = evolve(seat.parent, gate=gate)
             yield evolve(seat, parent=parent, ground=ground)
 
 

@@ -117,7 +117,13 @@ class Nursery:
                 tools=tools,
                 transcript=transcript,
                 recordings=_recordings(
-                    adapter, ledger, paths, reads, (OpenTodos(todos), *knowledge.keepsakes), shared
+                    adapter,
+                    ledger,
+                    paths,
+                    reads,
+                    (OpenTodos(todos), *knowledge.keepsakes),
+                    shared,
+                    gate,
                 ),
                 tool_session=ToolSession(
                     root=errand.cwd,
@@ -243,6 +249,7 @@ def _recordings(
     reads: FileReads,
     keepsakes: tuple[Keepsakes, ...],
     shared: Shared,
+    gate: ChildGate,
 ) -> Recordings:
     settings, wanted = shared.settings, shared.options.record
     around = surroundings(
@@ -253,6 +260,7 @@ def _recordings(
         hooks=shared.hooks,
         keepsakes=keepsakes,
         recent_files=reads.recent,
+        hides=gate.hides,
         limits=settings.limits,
     )
     return Recordings.of(

@@ -20,8 +20,11 @@ _WIDTH = 100  # characters of a description
 
 def run(argv: Sequence[str]) -> int:
     """Run the command. Raises SettingsError for an environment that cannot be used."""
+    from interlock.configuration import Flags, sources_of
+    from interlock.configured import configured
     from interlock.knowledge import book_of
-    from interlock.settings import Settings
+    from interlock.options import Options
+    from interlock.permissions.explain import judge_of
 
     asked = _parser().parse_args([decoded(each) for each in argv])
     if sys.stdout is None:
@@ -29,7 +32,8 @@ def run(argv: Sequence[str]) -> int:
     folder = Path(asked.cwd or ".").absolute()
     if not folder.is_dir():
         raise UsageError(f"no such folder: {asked.cwd} (--cwd)")
-    book = book_of(Settings.of(os.environ), folder)
+    found = configured(Options(cwd=folder), Flags(sources=sources_of(None)), os.environ, key=False)
+    book = book_of(found.settings, folder, judge_of(found.options).withholds)
     for line in told(book):
         print(line)
     return 1 if any(problem.unusable for problem in book.found.problems) else 0

@@ -9,7 +9,7 @@ from pathlib import Path
 from attrs import define, evolve, field
 
 from interlock.likeness import Likened, likest
-from interlock.skills.finding import Catalogue, Mark, catalogue, marks
+from interlock.skills.finding import Catalogue, Mark, Withheld, catalogue, marks, told_freely
 from interlock.skills.listing import changes, listing
 from interlock.skills.skill import Skill
 
@@ -23,6 +23,7 @@ class SkillBook:
     home: Path
     folders: tuple[Path, ...]
     budget: int  # characters of the list
+    withheld: Withheld = told_freely
     found: Catalogue = field(factory=Catalogue)
     listing: str = field(default="", init=False)  # for the model, as things were at the start
     _marks: tuple[Mark, ...] | None = field(default=None, init=False)
@@ -30,8 +31,14 @@ class SkillBook:
     _told: dict[str, str] = field(factory=dict, init=False)  # that, and the news since
 
     @classmethod
-    def of(cls, home: Path, folders: Iterable[Path], budget: int) -> SkillBook:
-        book = cls(home=home, folders=tuple(folders), budget=budget)
+    def of(
+        cls,
+        home: Path,
+        folders: Iterable[Path],
+        budget: int,
+        withheld: Withheld = told_freely,
+    ) -> SkillBook:
+        book = cls(home=home, folders=tuple(folders), budget=budget, withheld=withheld)
         book.look()
         book._front = book._told = book._listed()
         book.listing = listing(book.skills.values(), budget)
@@ -55,7 +62,8 @@ class SkillBook:
         self.folders = (*new, *self.folders)
         now = marks(self.home, self.folders)
         if now != self._marks:
-            self._marks, self.found = now, catalogue(self.home, self.folders)
+            self._marks = now
+            self.found = catalogue(self.home, self.folders, self.withheld)
 
     def news(self) -> str:
         """What has changed in the list since it was told; "" for nothing. Told once."""
