@@ -38,12 +38,22 @@ def run(argv: Sequence[str]) -> int:
     withheld = judge_of(options).withholds
     notes = notes_of(options, settings, folder, withheld)
     for path in asked.path:
-        notes.touched([folder / path])
+        notes.touched([_in_the_project(path, folder, notes.places.top)])
     for line in told(notes, memory_of(options, settings, folder, withheld)):
         print(line)
     for warning in found.configuration.warnings:
         complain(warning)
     return 0
+
+
+def _in_the_project(written: str, folder: Path, top: Path) -> Path:
+    """A path that notes may belong to. Raises UsageError."""
+    path = folder / Path(written).expanduser()
+    if not os.path.lexists(path):
+        raise UsageError(f"no such file or folder: {written}")
+    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(top)):
+        raise UsageError(f"{written} lies outside the project {top}: no notes belong to it")
+    return path
 
 
 def _parser() -> argparse.ArgumentParser:

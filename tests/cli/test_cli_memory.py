@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 from interlock.home import project_key
 from tests.cli.shell import REAL, Shell
 from tests.cli.test_cli_interactive import seated
@@ -59,6 +61,21 @@ def test_what_is_no_file_and_what_a_rule_keeps_back_is_named(shell: Shell) -> No
     assert "  MEMORY.md: it is a pipe, and no file\n" in ran.out
     assert "(@.env is left out: the rule Read(.env) (" in ran.out
     assert f"{rules}/odd.md: rule (paths: 5 is no pattern of files" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("nope", "no such file or folder: nope"),
+        ("/etc", "/etc lies outside the project {folder}: no notes belong to it"),
+        ("..", ".. lies outside the project {folder}: no notes belong to it"),
+    ],
+)
+def test_a_path_that_no_note_can_belong_to_is_refused(shell: Shell, path: str, why: str) -> None:
+    ran = shell.run("memory", path, program=REAL)
+
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == f"interlock: {why.format(folder=shell.folder)}\n"
 
 
 def test_settings_exclude_files_and_switch_the_memory_off(shell: Shell) -> None:
