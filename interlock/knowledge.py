@@ -16,7 +16,7 @@ from interlock.calling import Calling
 from interlock.context.inject import PROJECT, SKILLS, user_context
 from interlock.context.keepsakes import Keepsake, Keepsakes
 from interlock.home import project_key
-from interlock.inbox import Beside, Found, PrefetchSource
+from interlock.inbox import Beside, Found, PrefetchSource, files_told
 from interlock.instructing import Instructing
 from interlock.memory import (
     AutoMemory,
@@ -130,6 +130,7 @@ class Knowledge:
         """Take up what an earlier process told."""
         told = tuple(messages)
         self.notes.recall(message.text for message in told if message.kind is Kind.NOTE)
+        self.files_told |= set(files_told(told))
         self.instructing.recall(told)
 
     # --- in front of every request -----------------------------------------------------------
