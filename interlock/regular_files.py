@@ -10,6 +10,7 @@ import errno
 import os
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
 _SORTS = (
     (stat.S_ISDIR, errno.EISDIR, "it is a folder"),
@@ -20,12 +21,21 @@ _SORTS = (
 
 def read_regular(path: Path, most: int = -1) -> bytes:
     """The file, or its first `most` bytes. Raises OSError, also for what is no regular file."""
+    with open_regular(path) as file:
+        return file.read(most)
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """The file, to be read and closed. Raises as `read_regular` does."""
     # Not after a look at the path alone: what is opened may be another thing by then. Without
     # O_NONBLOCK the opening of a pipe waits for a writer.
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    with open(handle, "rb") as file:  # noqa: PTH123 (a descriptor)
+    try:
         _insist_on_a_file(path, os.fstat(handle).st_mode)
-        return file.read(most)
+    except OSError:
+        os.close(handle)
+        raise
+    return open(handle, "rb")  # noqa: PTH123 (a descriptor)
 
 
 def problem_of(path: Path) -> str | None:

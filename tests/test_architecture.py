@@ -16,10 +16,10 @@ LAYERS = ("fsm", "phases.world", "phases", "recovery", "interlock")
 # Services below `interlock`: what each may know of the others. Assembly knows all.
 STRANGERS = {
     "model": {"errors"},
-    "sessions": {"durability", "errors", "home", "records"},
+    "sessions": {"durability", "errors", "home", "records", "regular_files"},
     "context": {"quiet", "regular_files"},
     "memory": {"front_matter", "likeness", "permissions", "regular_files"},  # patterns of paths
-    "skills": {"front_matter", "likeness"},
+    "skills": {"front_matter", "likeness", "regular_files"},
     "prompt": {"options", "context", "children"},  # how context is told to the model
     "permissions": {"options", "summary", "visible"},
     "tools": {
@@ -56,6 +56,7 @@ STRANGERS = {
         "prompt",
         "quiet",
         "recording",
+        "regular_files",
         "running",
         "sandbox",
         "sessions",
@@ -68,7 +69,7 @@ STRANGERS = {
         "worktrees",
     },
     # Tools of its own, and the processes of servers: ended as those of commands are.
-    "mcp": {"children", "quiet", "tools"},
+    "mcp": {"children", "quiet", "regular_files", "tools"},
     # The question, the decision and a person's answer, and the executor's seam, as types.
     "hooks": {"errors", "permissions", "quiet", "tools"},
     "sandbox": {"errors"},
@@ -88,7 +89,7 @@ STRANGERS = {
         "settings",
         "tools",
     },
-    "worktrees": {"children", "home"},
+    "worktrees": {"children", "home", "regular_files"},
     # It runs the loop again, and writes the real files: it stands above the other services.
     "recording": {
         "context",

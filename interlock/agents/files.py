@@ -18,6 +18,7 @@ from attrs import define, field
 from interlock.agents.definition import AgentDefinition, BadDefinition, definition_of
 from interlock.errors import UsageError
 from interlock.front_matter import fronted
+from interlock.regular_files import read_regular
 
 LARGEST = 200_000  # bytes; a prompt that is longer leaves no room to work in
 _MOST = 500  # files of one folder; a folder with more holds something else
@@ -105,7 +106,7 @@ def _files(folder: Path, result: Found) -> Sequence[Path]:
 
 
 def _read(path: Path, origin: str, result: Found) -> AgentDefinition | None:
-    data = path.read_bytes()
+    data = read_regular(path)
     if len(data) > LARGEST:
         result.warnings.append(f"{path}: {len(data):,} bytes; an agent has at most {LARGEST:,}")
         return None

@@ -13,6 +13,7 @@ from pathlib import Path
 from attrs import frozen
 
 from interlock.front_matter import Fronted, fronted
+from interlock.regular_files import read_regular
 
 # As other tools write it; those of the second list have no effect here.
 _KNOWN = """
@@ -106,8 +107,7 @@ def load(path: Path, *, name: str, kind: Kind, origin: str) -> Skill:
 def read(path: Path) -> Fronted:
     """The file, taken apart. Raises Unreadable."""
     try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
+        data = read_regular(path, LARGEST + 1)
     except OSError as error:
         raise Unreadable(f"it cannot be read: {error.strerror or error}") from error
     if b"\0" in data:
