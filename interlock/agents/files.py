@@ -95,7 +95,7 @@ def _take(folder: Path, whose: str, root: Path, result: Found) -> None:
 
 def _files(folder: Path, result: Found) -> Sequence[Path]:
     try:
-        paths = sorted(path for path in folder.rglob("*.md") if path.is_file())
+        paths = sorted(path for path in folder.rglob("*.md") if not path.is_dir())
     except OSError as error:
         result.warnings.append(f"{folder}: it cannot be read: {error.strerror or error}")
         return ()

@@ -47,6 +47,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def told(book: SkillBook) -> Iterator[str]:
     """The report, line by line."""
+    from interlock.cli.commands import COMMANDS
+
     skills = sorted(book.skills.values(), key=lambda skill: skill.name)
     for skill in skills:
         yield f"{_named(skill)}: {_cut(skill.description) or 'no description'}"
@@ -59,6 +61,10 @@ def told(book: SkillBook) -> Iterator[str]:
     for skill in book.found.shadowed:
         taken = book.skills[skill.name]
         yield f"! {skill.path}: not used, {taken.origin} {taken.kind} /{taken.name} goes before it"
+    for skill in skills:
+        if skill.by_user and skill.name in COMMANDS:
+            rest = "the model alone can use it" if skill.listed else "nobody can use it"
+            yield f"! {skill.path}: /{skill.name} is a command of interlock itself; {rest}"
     for problem in book.found.problems:
         yield f"! {problem.path}: {problem.words}"
 

@@ -111,6 +111,6 @@ def _sorted(folder: Path, pattern: str) -> list[Path]:
     if not folder.is_dir():
         return []
     try:
-        return sorted(islice((path for path in folder.rglob(pattern) if path.is_file()), MOST))
+        return sorted(islice((path for path in folder.rglob(pattern) if not path.is_dir()), MOST))
     except OSError:
         return []

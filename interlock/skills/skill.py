@@ -14,6 +14,7 @@ from attrs import frozen
 
 from interlock.front_matter import Fronted, fronted
 from interlock.regular_files import read_regular
+from interlock.skills.mistyped import argument_words, mistyped, texts
 
 # As other tools write it; those of the second list have no effect here.
 _KNOWN = """
@@ -81,7 +82,8 @@ def load(path: Path, *, name: str, kind: Kind, origin: str) -> Skill:
     if not _NAME.fullmatch(named or name):
         raise Unreadable(f"{name!r} is no name: write letters, digits, _ and -")
     problems += _odd(front)
-    model = front.text("model")
+    problems += [words for _, words in mistyped(front)]
+    model = front.text("model") if isinstance(front.fields.get("model"), str) else None
     about = front.text("description") or _first_line(front.body)
     when = front.text("when_to_use")
     # What a command says below is not written to be found by: only its own description counts.
@@ -97,7 +99,7 @@ def load(path: Path, *, name: str, kind: Kind, origin: str) -> Skill:
         allowed_tools=_allowed(front),
         model=None if model in _NO_MODEL else model,
         forks=front.text("context") == "fork",
-        agent=front.text("agent"),
+        agent=front.text("agent") if isinstance(front.fields.get("agent"), str) else None,
         by_model=not front.switch("disable-model-invocation", False),
         by_user=front.switch("user-invocable", True),
         problems=tuple(problems),
@@ -133,10 +135,7 @@ def _odd(front: Fronted) -> list[str]:
 
 def _allowed(front: Fronted) -> tuple[str, ...]:
     """Kept as written: a rule may hold commas and blanks in its brackets."""
-    given = front.fields.get("allowed-tools")
-    if isinstance(given, list):
-        return tuple(str(one).strip() for one in given if str(one).strip())
-    return (str(given),) if given is not None and str(given).strip() else ()
+    return texts(front, "allowed-tools")
 
 
 def _hint(front: Fronted) -> str:
@@ -148,9 +147,7 @@ def _hint(front: Fronted) -> str:
 
 
 def _argument_names(front: Fronted) -> tuple[str, ...]:
-    given = front.fields.get("arguments")
-    words = given if isinstance(given, list) else str(given or "").replace(",", " ").split()
-    return tuple(str(word) for word in words if str(word).isidentifier())
+    return tuple(word for word in argument_words(front) if word.isidentifier())
 
 
 def _first_line(body: str) -> str:
