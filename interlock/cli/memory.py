@@ -37,8 +37,7 @@ def run(argv: Sequence[str]) -> int:
     options, settings = found.options, found.settings
     withheld = judge_of(options).withholds
     notes = notes_of(options, settings, folder, withheld)
-    for path in asked.path:
-        notes.touched([_in_the_project(path, folder, notes.places.top)])
+    notes.touched([_in_the_project(path, folder, notes.places.top) for path in asked.path])
     for line in told(notes, memory_of(options, settings, folder, withheld)):
         print(line)
     for warning in found.configuration.warnings:

@@ -47,9 +47,9 @@ class LazyNotes:
     def touched(self, paths: Iterable[Path], standing: Collection[Path] = ()) -> str | None:
         """What is to be told because these files are worked with. `standing` are the files that
         stand in the conversation already."""
-        reading, done = self._reading(standing), set[Path]()
+        reading, rules = self._reading(standing), dict[Path, list[Path]]()
         for path in dict.fromkeys(map(real, paths)):
-            self._take(reading, path, done)
+            self._take(reading, path, rules)
         self._told |= dict.fromkeys(note.path for note in reading.notes if not note.waits)
         self._waiting |= {note.path: note for note in reading.notes if note.waits}
         text = told(reading.notes)
@@ -95,14 +95,17 @@ class LazyNotes:
         reading.named |= {note.path for note in self.start if note.waits} | self._waiting.keys()
         return reading
 
-    def _take(self, reading: Reading, path: Path, done: set[Path]) -> None:
-        top = self.places.top.resolve()
+    def _take(self, reading: Reading, path: Path, rules: dict[Path, list[Path]]) -> None:
+        """`rules` are those of the folders that the round has come through."""
+        top, home = self.places.top.resolve(), self.places.home
         for folder in _down_to(path, top):
-            if folder not in done:
-                done.add(folder)
+            if folder not in rules:
+                rules[folder] = rule_files(folder)
                 take_folder(reading, folder)
-            self._take_rules(reading, rule_files(folder), "rule", path, folder)
-        self._take_rules(reading, rule_files(self.places.home, user=True), "user", path, top)
+            self._take_rules(reading, rules[folder], "rule", path, folder)
+        if home / "rules" not in rules:
+            rules[home / "rules"] = rule_files(home, user=True)
+        self._take_rules(reading, rules[home / "rules"], "user", path, top)
 
     @staticmethod
     def _take_rules(

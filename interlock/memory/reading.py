@@ -6,18 +6,28 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from attrs import define, evolve, field
+from attrs import define, evolve, field, frozen
 
-from interlock.front_matter import fronted
+from interlock.front_matter import Fronted, fronted
 from interlock.memory.excluding import Excluded
 from interlock.memory.imports import Import, imports, is_path, leads_to
 from interlock.memory.note_file import NoteFile, left_out, read_note
-from interlock.memory.rules import meant_for
+from interlock.memory.rules import Meant, meant_for
 from interlock.memory.withheld import Withheld, belongs_to_the_user, is_text, within_git
 from interlock.regular_files import problem_of
 
 MOST = 400_000  # bytes of all files together
 DEEPEST = 5  # imports within imports
+
+
+@frozen(kw_only=True)
+class _Rule:
+    """A rule file, opened once in a round. Without `front` it is not to be opened."""
+
+    where: Path  # real
+    excluded: bool = False
+    front: Fronted | None = None
+    meant: Meant | None = None
 
 
 @define(kw_only=True)
@@ -32,6 +42,7 @@ class Reading:
     named: set[Path] = field(factory=set)  # rules of which it was told what is odd
     notes: list[NoteFile] = field(factory=list)
     _parts: dict[Path, set[range]] = field(factory=dict)  # files of which only lines were read
+    _rules: dict[Path, _Rule] = field(factory=dict)  # asked once for each file that is touched
     _size: int = 0
 
     def take(self, path: Path, kind: str) -> None:
@@ -50,16 +61,17 @@ class Reading:
     ) -> None:
         """Read a rule: one for some files only if those are `wanted`; by default they are not, and
         only what is odd in it is told."""
-        if real(path) in self.seen or self.excluded(path):
+        rule = self._rules.get(path)
+        if rule is None:
+            rule = self._rules[path] = self._looked_at(path, kind)
+        if rule.where in self.seen or rule.excluded:
             return
-        if not is_file(path) or self._refusal(path, kind) is not None:
+        front, meant = rule.front, rule.meant
+        if front is None:
             # Whom it is for stands in it, and is not looked at.
             if wanted is None:
                 self.take(path, kind)
-            return
-        front = fronted(read_note(path, kind).text)
-        meant = meant_for(front)
-        if meant is None:
+        elif meant is None:
             if wanted is None:
                 self._take(path, kind, depth=0, text=front.body, problem=front.problem)
         elif wanted is None:
@@ -67,6 +79,13 @@ class Reading:
                 self.notes.append(evolve(left_out(path, kind, meant.problem), waits=True))
         elif wanted(meant.patterns):
             self._take(path, kind, depth=0, text=front.body, problem=meant.problem)
+
+    def _looked_at(self, path: Path, kind: str) -> _Rule:
+        excluded = self.excluded(path)
+        if excluded or not is_file(path) or self._refusal(path, kind) is not None:
+            return _Rule(where=real(path), excluded=excluded)
+        front = fronted(read_note(path, kind).text)
+        return _Rule(where=real(path), front=front, meant=meant_for(front))
 
     def _take(
         self,
