@@ -184,6 +184,7 @@ async def open_agent(
                 hooks=hooked,
                 keepsakes=(OpenTodos(todos), ApprovedPlan(paths.plan), *knowledge.keepsakes),
                 recent_files=reads.recent,
+                hides=gate.hides,
                 limits=settings.limits,
             ),
             paths,

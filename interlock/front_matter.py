@@ -41,11 +41,12 @@ class Fronted:
         return words or None
 
     def words(self, key: str) -> tuple[str, ...]:
-        """A field that lists things: as a list, or as one text with commas between them."""
+        """A field that lists things: as a list, or as one text with commas between them; those in
+        brackets belong to a thing, as in `*.{ts,tsx}`."""
         value = self.fields.get(key)
         if value is None:
             return ()
-        given = value if isinstance(value, list) else str(value).split(",")
+        given = value if isinstance(value, list) else _split(str(value))
         return tuple(text for one in given if (text := str(one).strip()))
 
     def switch(self, key: str, default: bool) -> bool:
@@ -89,6 +90,18 @@ def fronted(text: str) -> Fronted:
 def _lines_of(head: str) -> dict[str, int]:
     found = ((_LINE.match(line), number) for number, line in enumerate(head.splitlines(), 2))
     return {line["key"]: number for line, number in found if line is not None}
+
+
+def _split(text: str) -> list[str]:
+    """At the commas outside brackets."""
+    depth, parts = 0, [""]
+    for letter in text:
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
 
 
 def _line_by_line(head: str) -> Iterator[tuple[str, Json]]:

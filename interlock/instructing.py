@@ -184,6 +184,9 @@ class Instructing:
 
     async def _text(self, skill: Skill, arguments: str, cwd: Path) -> str:
         """The instructions, filled in. Raises UsageError."""
+        why = self.borrower.withholds(skill.path)  # rules may have come since it was listed
+        if why is not None:
+            raise UsageError(f"{skill.kind} {skill.name} is not told: {why}")
         try:
             template = read(skill.path).body.strip()
         except Unreadable as error:

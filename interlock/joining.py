@@ -56,8 +56,8 @@ def _asked_for(said: str, servers: Servers) -> Iterator[str | None]:
     if command is not None:
         yield server_of(command["name"])
     mentions = Mentions(servers.by_name.values)
-    for word in imports(said):
-        mention = mentions.of(word)
+    for one in imports(said):
+        mention = mentions.of(one.written)
         if mention is not None:
             yield server_part(mention.server)
 

@@ -16,10 +16,19 @@ from interlock.calling import Calling
 from interlock.context.inject import PROJECT, SKILLS, user_context
 from interlock.context.keepsakes import Keepsake, Keepsakes
 from interlock.home import project_key
-from interlock.inbox import Beside, Found, PrefetchSource
+from interlock.inbox import Beside, Found, PrefetchSource, files_told
 from interlock.instructing import Instructing
 from interlock.mcp import Servers
-from interlock.memory import AutoMemory, Excluded, LazyNotes, Places, project_of, relevant, told
+from interlock.memory import (
+    AutoMemory,
+    Excluded,
+    LazyNotes,
+    Places,
+    Withheld,
+    project_of,
+    relevant,
+    told,
+)
 from interlock.memory import told_in as notes_in
 from interlock.memory.relevant import Choose
 from interlock.options import Options
@@ -60,7 +69,7 @@ class Knowledge:
     ) -> Knowledge:
         """With the agent's own folders opened to it: its memory, the files of skills."""
         instructing = Instructing(
-            book=book_of(settings, cwd, options.skills),
+            book=book_of(settings, cwd, gate.withholds, options.skills),
             gate=gate,
             borrower=gate,
             session_id=session_id,
@@ -69,11 +78,11 @@ class Knowledge:
             hooked=options.lent_hooks,
         )
         instructing.open_folders()
-        memory = memory_of(options, settings, cwd)
+        memory = memory_of(options, settings, cwd, gate.withholds)
         if memory is not None:
             own = memory.folder.resolve()
             gate.judge = evolve(gate.judge, writable=(*gate.judge.writable, own))
-        notes = notes_of(options, settings, cwd)
+        notes = notes_of(options, settings, cwd, gate.withholds)
         return cls(notes=notes, memory=memory, instructing=instructing)
 
     def child(
@@ -89,8 +98,8 @@ class Knowledge:
         fork = inherited is not None
         one = evolve(
             self,
-            notes=self.notes.anew(),
-            memory=memory,
+            notes=self.notes.anew(gate.withholds),
+            memory=None if memory is None else evolve(memory, withheld=gate.withholds),
             instructing=self.instructing.child(gate, fork=fork),
             front={},
             files_told=set(self.files_told) if fork else set(),
@@ -98,12 +107,14 @@ class Knowledge:
         one.recall(inherited or ())
         return one
 
-    def elsewhere(self, root: Path, copy: Copy, options: Options, settings: Settings) -> Knowledge:
+    def elsewhere(
+        self, root: Path, copy: Copy, options: Options, settings: Settings, withheld: Withheld
+    ) -> Knowledge:
         """The same for an agent that works in a copy of the tree: with the notes and skills that
         lie there. Skills of the tree itself, which may be in no commit, are known as well."""
-        there, here = notes_of(options, settings, root, copy), self.instructing.book
+        there, here = notes_of(options, settings, root, withheld, copy), self.instructing.book
         folders = (*here.folders, *there.places.folders)
-        book = SkillBook.of(here.home, folders, here.budget)
+        book = SkillBook.of(here.home, folders, here.budget, here.only, withheld)
         return evolve(self, notes=there, instructing=evolve(self.instructing, book=book))
 
     def takes_calls(self, calling: Calling) -> None:
@@ -142,6 +153,7 @@ class Knowledge:
         """Take up what an earlier process told."""
         told = tuple(messages)
         self.notes.recall(message.text for message in told if message.kind is Kind.NOTE)
+        self.files_told |= set(files_told(told))
         self.instructing.recall(told)
 
     # --- in front of every request -----------------------------------------------------------
@@ -197,26 +209,30 @@ class Knowledge:
 
 
 def notes_of(
-    options: Options, settings: Settings, cwd: Path, copy: Copy | None = None
+    options: Options, settings: Settings, cwd: Path, withheld: Withheld, copy: Copy | None = None
 ) -> LazyNotes:
-    """The note files for an agent in `cwd`, those of its start read."""
+    """The note files for an agent in `cwd`, those of its start read, but for what is withheld."""
     excluded = Excluded(options.notes_excluded, copy)
-    return LazyNotes.of(Places(cwd=cwd, home=settings.home, excluded=excluded))
+    return LazyNotes.of(Places(cwd=cwd, home=settings.home, excluded=excluded, withheld=withheld))
 
 
-def book_of(settings: Settings, cwd: Path, only: Iterable[str] | None = None) -> SkillBook:
+def book_of(
+    settings: Settings, cwd: Path, withheld: Withheld, only: Iterable[str] | None = None
+) -> SkillBook:
     """The skills and commands of the user and of the project that `cwd` belongs to."""
     folders = Places(cwd=cwd, home=settings.home).folders
     budget = int(settings.limits.skill_listing_budget * BYTES_PER_TOKEN)
-    return SkillBook.of(settings.home, folders, budget, only)
+    return SkillBook.of(settings.home, folders, budget, only, withheld)
 
 
-def memory_of(options: Options, settings: Settings, cwd: Path) -> AutoMemory | None:
+def memory_of(
+    options: Options, settings: Settings, cwd: Path, withheld: Withheld
+) -> AutoMemory | None:
     """The memory of the project that `cwd` belongs to; None where it is switched off."""
     if not options.auto_memory or settings.auto_memory is False:
         return None
     usual = settings.home / "projects" / project_key(project_of(cwd)) / "memory"
-    return AutoMemory(folder=options.memory_folder or usual)
+    return AutoMemory(folder=options.memory_folder or usual, withheld=withheld)
 
 
 @frozen

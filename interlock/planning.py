@@ -14,6 +14,7 @@ from attrs import define, field, frozen
 from interlock.context.keepsakes import Keepsake
 from interlock.options import PermissionMode
 from interlock.permissions import Gate, Update, UpdateKind
+from interlock.regular_files import read_regular
 from interlock.sessions.transcript import private_folder
 
 _ON = (
@@ -81,7 +82,7 @@ class ApprovedPlan:
 
     async def keepsakes(self, budget: int) -> Sequence[Keepsake]:
         try:
-            plan = self.file.read_text(encoding="utf-8", errors="replace")
+            plan = read_regular(self.file).decode(errors="replace")
         except OSError:
             return ()
         return (Keepsake(f"The plan that the user approved ({self.file})", plan),)

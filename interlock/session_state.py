@@ -20,6 +20,7 @@ from cattrs import Converter
 
 from interlock.durability import Disk, Moment, mend_of
 from interlock.permissions import Gate, give, given_to
+from interlock.regular_files import read_regular
 from interlock.sessions import Transcript
 from interlock.sessions.transcript import private_folder
 from interlock.tools import FileReads, TodoList
@@ -72,7 +73,7 @@ _PARTS = {  # as a person knows them
 def load(path: Path) -> Loaded:
     """The state in the file at `path`: each part that can be used, whatever the others are."""
     try:
-        data = orjson.loads(path.read_bytes())
+        data = orjson.loads(read_regular(path))
     except FileNotFoundError:
         return Loaded(SessionState())  # another program's session, or one that did not come far
     except OSError as error:

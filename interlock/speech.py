@@ -22,13 +22,12 @@ from interlock.instructing import Instructing
 from interlock.mcp import Servers
 from interlock.mcp.mentions import Mentions
 from interlock.mcp.tools import ReadMcpResource
-from interlock.memory.imports import imports
+from interlock.memory.imports import Import, imports
 from interlock.planning import Planning
 from phases.world.messages import Json, Kind, Media, Message, Text, ToolResult
 from phases.world.ports import Ids
 
 _COMMAND = re.compile(r"\s*/(?P<name>[A-Za-z][\w:.-]*)(?:\s+(?P<arguments>.*))?\Z", re.DOTALL)
-_LINES = re.compile(r"(?P<path>.+?)#L?(?P<first>\d+)(?:-L?(?P<last>\d+))?\Z")
 _MOST_MENTIONS = 20  # of one prompt
 
 
@@ -106,10 +105,11 @@ class Speech:
         calls: dict[str, _Call] = {}
         absent: dict[str, str] = {}
         mentions = Mentions(self.servers.by_name.values)
-        for written in imports(typed):
+        for one in imports(typed):
+            written = one.written
             mention = mentions.of(written)
             if mention is None:
-                if (call := _call(written, cwd)) is not None:
+                if (call := _call(one, cwd)) is not None:
                     calls[written] = call
             elif mention.absence:
                 absent[written] = mention.absence
@@ -147,24 +147,20 @@ class Speech:
 _Call: TypeAlias = tuple[str, Mapping[str, Json]]  # the tool, and what it is called with
 
 
-def _call(written: str, cwd: Path) -> _Call | None:
+def _call(one: Import, cwd: Path) -> _Call | None:
     """The call that reads a file or folder; a word that is neither is no such thing."""
-    lines = _LINES.match(written)
-    for path, found in ((written, None), (lines["path"] if lines else "", lines)):
+    ways = [(one.written, None)] + ([(one.path, one.lines)] if one.lines else [])
+    for path, lines in ways:
         try:
             real = cwd / Path(path).expanduser()
             if path and real.is_dir():
                 return "Glob", {"pattern": "*", "path": str(real)}
             if path and real.is_file():
-                return "Read", {"file_path": str(real), **_part(found)}
+                return "Read", {"file_path": str(real), **_part(lines)}
         except (OSError, RuntimeError, ValueError):
             continue
     return None
 
 
-def _part(found: re.Match[str] | None) -> dict[str, Json]:
-    if found is None:
-        return {}
-    first = max(1, int(found["first"]))
-    last = int(found["last"]) if found["last"] else first
-    return {"offset": first, "limit": max(1, last - first + 1)}
+def _part(lines: range | None) -> dict[str, Json]:
+    return {} if lines is None else {"offset": lines.start, "limit": len(lines)}

@@ -22,6 +22,7 @@ from interlock.durability import Disk, Moment
 from interlock.home import COSTS
 from interlock.ledger import Account, Payment
 from interlock.quiet import Quiet
+from interlock.regular_files import open_regular, read_regular
 from interlock.sessions.ends import Listed
 from interlock.sessions.lines import append_line
 from interlock.sessions.transcript import private_folder
@@ -95,7 +96,7 @@ class SpendingFile:
 def read(path: Path) -> Spent:
     """Everything that the session whose file this is has paid."""
     try:
-        lines = path.read_bytes().splitlines()
+        lines = read_regular(path).splitlines()
     except OSError:
         return Spent()
     paid: dict[str, Payment] = {}
@@ -117,7 +118,7 @@ def read(path: Path) -> Spent:
 def total(path: Path) -> float | None:
     """What the session has cost in USD, from the end of its file; None where it is not known."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _LAST))
             lines = file.read().splitlines()
     except OSError:

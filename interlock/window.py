@@ -68,16 +68,18 @@ def surroundings(
     hooks: SessionHooks,
     keepsakes: tuple[Keepsakes, ...],
     recent_files: Callable[[], Sequence[Path]],
+    hides: Callable[[Path], bool],
     limits: Limits,
 ) -> Surroundings:
-    """What a window asks of the world. `keepsakes` go before the recently read files."""
+    """What a window asks of the world. `keepsakes` go before the recently read files, but for
+    those that a rule by now `hides`."""
     return Surroundings(
         model=model,
         count=count,
         clock=clock,
         ids=ids,
         consent=PreCompact(hooks),
-        keepsakes=(SaidAtStart(hooks), *keepsakes, RecentFiles(recent_files, limits)),
+        keepsakes=(SaidAtStart(hooks), *keepsakes, RecentFiles(recent_files, limits, hides)),
     )
 
 

@@ -16,10 +16,10 @@ LAYERS = ("fsm", "phases.world", "phases", "recovery", "interlock")
 # Services below `interlock`: what each may know of the others. Assembly knows all.
 STRANGERS = {
     "model": {"errors"},
-    "sessions": {"durability", "errors", "home", "records"},
-    "context": {"quiet"},
-    "memory": {"front_matter", "likeness", "permissions"},  # patterns of paths
-    "skills": {"front_matter", "likeness"},
+    "sessions": {"durability", "errors", "home", "records", "regular_files"},
+    "context": {"quiet", "regular_files"},
+    "memory": {"front_matter", "likeness", "permissions", "regular_files"},  # patterns of paths
+    "skills": {"front_matter", "likeness", "regular_files"},
     "prompt": {"options", "context", "children"},  # how context is told to the model
     "permissions": {"options", "summary", "visible"},
     "tools": {
@@ -57,6 +57,7 @@ STRANGERS = {
         "prompt",
         "quiet",
         "recording",
+        "regular_files",
         "running",
         "sandbox",
         "sessions",
@@ -69,7 +70,7 @@ STRANGERS = {
         "worktrees",
     },
     # Tools of its own, and the processes of servers: ended as those of commands are.
-    "mcp": {"children", "quiet", "tools"},
+    "mcp": {"children", "quiet", "regular_files", "tools"},
     # A door: a whole session stands behind it, and whoever drives that in front.
     "control": {
         "agent",
@@ -110,7 +111,7 @@ STRANGERS = {
         "settings",
         "tools",
     },
-    "worktrees": {"children", "home"},
+    "worktrees": {"children", "home", "regular_files"},
     # The door for programs, beside the command line's: it opens agents. Nothing below knows it.
     "api": {
         "agent",

@@ -19,6 +19,7 @@ from attrs import define, field
 from interlock.agents.definition import KNOWN, AgentDefinition, BadDefinition, definition_of
 from interlock.errors import UsageError
 from interlock.front_matter import fronted
+from interlock.regular_files import read_regular
 
 LARGEST = 200_000  # bytes; a prompt that is longer leaves no room to work in
 _MOST = 500  # files of one folder; a folder with more holds something else
@@ -96,7 +97,7 @@ def _take(folder: Path, whose: str, root: Path, result: Found) -> None:
 
 def _files(folder: Path, result: Found) -> Sequence[Path]:
     try:
-        paths = sorted(path for path in folder.rglob("*.md") if path.is_file())
+        paths = sorted(path for path in folder.rglob("*.md") if not path.is_dir())
     except OSError as error:
         result.warnings.append(f"{folder}: it cannot be read: {error.strerror or error}")
         return ()
@@ -107,7 +108,7 @@ def _files(folder: Path, result: Found) -> Sequence[Path]:
 
 
 def _read(path: Path, origin: str, result: Found) -> AgentDefinition | None:
-    data = path.read_bytes()
+    data = read_regular(path)
     if len(data) > LARGEST:
         result.warnings.append(f"{path}: {len(data):,} bytes; an agent has at most {LARGEST:,}")
         return None

@@ -12,6 +12,8 @@ from typing import Any
 import orjson
 from attrs import frozen
 
+from interlock.regular_files import read_regular
+
 
 @frozen(kw_only=True)
 class Kept:
@@ -51,7 +53,7 @@ def kept(folder: Path) -> Iterator[Kept]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        raw = orjson.loads(path.read_bytes())
+        raw = orjson.loads(read_regular(path))
     except (OSError, orjson.JSONDecodeError):
         return {}  # not there yet, or cut by a crash: then nothing is known
     return raw if isinstance(raw, dict) else {}

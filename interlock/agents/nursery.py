@@ -137,7 +137,13 @@ class Nursery:
                 tools=tools,
                 transcript=transcript,
                 recordings=_recordings(
-                    adapter, ledger, paths, reads, (OpenTodos(todos), *knowledge.keepsakes), shared
+                    adapter,
+                    ledger,
+                    paths,
+                    reads,
+                    (OpenTodos(todos), *knowledge.keepsakes),
+                    shared,
+                    gate,
                 ),
                 tool_session=ToolSession(
                     root=errand.cwd,
@@ -172,7 +178,7 @@ class Nursery:
             return known
         ground = seat.ground
         copy = (ground.tree, ground.top)
-        return known.elsewhere(ground.root, copy, shared.options, shared.settings)
+        return known.elsewhere(ground.root, copy, shared.options, shared.settings, gate.withholds)
 
     async def _front(
         self,
@@ -271,6 +277,7 @@ def _recordings(
     reads: FileReads,
     keepsakes: tuple[Keepsakes, ...],
     shared: Shared,
+    gate: ChildGate,
 ) -> Recordings:
     settings, wanted = shared.settings, shared.options.record
     around = surroundings(
@@ -281,6 +288,7 @@ def _recordings(
         hooks=shared.hooks,
         keepsakes=keepsakes,
         recent_files=reads.recent,
+        hides=gate.hides,
         limits=settings.limits,
     )
     return Recordings.of(

@@ -24,6 +24,7 @@ def run(argv: Sequence[str]) -> int:
     from interlock.configured import configured
     from interlock.knowledge import memory_of, notes_of
     from interlock.options import Options
+    from interlock.permissions.explain import judge_of
 
     asked = _parser().parse_args([decoded(each) for each in argv])
     if sys.stdout is None:
@@ -34,14 +35,24 @@ def run(argv: Sequence[str]) -> int:
     flags = Flags(settings=asked.settings, sources=sources_of(asked.setting_sources))
     found = configured(Options(cwd=folder), flags, os.environ, key=False)
     options, settings = found.options, found.settings
-    notes = notes_of(options, settings, folder)
-    for path in asked.path:
-        notes.touched([folder / path])
-    for line in told(notes, memory_of(options, settings, folder)):
+    withheld = judge_of(options).withholds
+    notes = notes_of(options, settings, folder, withheld)
+    notes.touched([_in_the_project(path, folder, notes.places.top) for path in asked.path])
+    for line in told(notes, memory_of(options, settings, folder, withheld)):
         print(line)
     for warning in found.configuration.warnings:
         complain(warning)
     return 0
+
+
+def _in_the_project(written: str, folder: Path, top: Path) -> Path:
+    """A path that notes may belong to. Raises UsageError."""
+    path = folder / Path(written).expanduser()
+    if not os.path.lexists(path):
+        raise UsageError(f"no such file or folder: {written}")
+    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(top)):
+        raise UsageError(f"{written} lies outside the project {top}: no notes belong to it")
+    return path
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -75,6 +86,8 @@ def _memory(memory: AutoMemory | None) -> Iterator[str]:
     index = memory.beginning()
     if index is None:
         yield f"  {memory.index.name} is not there yet"
+    elif index.problem is not None:
+        yield f"  {memory.index.name}: {index.problem}"
     else:
         cut = f" ({index.cut})" if index.cut else ""
         size = f"{index.lines:,} lines, {index.size:,} bytes"
@@ -86,5 +99,7 @@ def _memory(memory: AutoMemory | None) -> Iterator[str]:
 def _line(note: NoteFile) -> str:
     whose = f"imported by {note.importer}" if note.importer else note.kind
     problem = f" ({note.problem})" if note.problem else ""
+    if note.waits:
+        return f"  {note.path}: {note.kind}{problem}"
     size = f"{note.size:,} bytes, about {estimated_tokens(note.text):,} tokens"
     return f"  {note.path}: {whose}, {size}{problem}"

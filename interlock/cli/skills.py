@@ -21,8 +21,11 @@ _WIDTH = 100  # characters of a description
 
 def run(argv: Sequence[str]) -> int:
     """Run the command. Raises SettingsError for an environment that cannot be used."""
+    from interlock.configuration import Flags, sources_of
+    from interlock.configured import configured
     from interlock.knowledge import book_of
-    from interlock.settings import Settings
+    from interlock.options import Options
+    from interlock.permissions.explain import judge_of
 
     asked = _parser().parse_args([decoded(each) for each in argv])
     if sys.stdout is None:
@@ -30,7 +33,8 @@ def run(argv: Sequence[str]) -> int:
     folder = Path(asked.cwd or ".").absolute()
     if not folder.is_dir():
         raise UsageError(f"no such folder: {asked.cwd} (--cwd)")
-    book = book_of(Settings.of(os.environ), folder)
+    found = configured(Options(cwd=folder), Flags(sources=sources_of(None)), os.environ, key=False)
+    book = book_of(found.settings, folder, judge_of(found.options).withholds)
     for line in told(book):
         print(line)
     unusable = any(problem.unusable for problem in book.found.problems)
@@ -45,6 +49,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def told(book: SkillBook) -> Iterator[str]:
     """The report, line by line."""
+    from interlock.cli.commands import COMMANDS
+
     skills = sorted(book.skills.values(), key=lambda skill: skill.name)
     for skill in skills:
         yield f"{_named(skill)}: {_cut(skill.description) or 'no description'}"
@@ -62,6 +68,9 @@ def told(book: SkillBook) -> Iterator[str]:
         if (words := _hooks_problem(skill)) is not None:
             line = read(skill.path).line_of("hooks") or 1
             yield f"! {skill.path}:{line}: {words}; it is not used"
+        if skill.by_user and skill.name in COMMANDS:
+            rest = "the model alone can use it" if skill.listed else "nobody can use it"
+            yield f"! {skill.path}: /{skill.name} is a command of interlock itself; {rest}"
     for problem in book.found.problems:
         yield f"! {problem.place}: {problem.words}"
 

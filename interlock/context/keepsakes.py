@@ -13,6 +13,7 @@ from typing import Protocol
 import anyio
 from attrs import frozen
 
+from interlock.regular_files import read_regular
 from phases.world.limits import Limits
 from phases.world.messages import Message, Text, note
 from phases.world.size import BYTES_PER_TOKEN
@@ -44,9 +45,11 @@ class RecentFiles:
 
     recent: Callable[[], Sequence[Path]]
     limits: Limits
+    hides: Callable[[Path], bool]  # they were read when they still might be
 
     async def keepsakes(self, budget: int) -> Sequence[Keepsake]:
-        paths = list(self.recent())[: self.limits.keepsake_files]
+        readable = [path for path in self.recent() if not self.hides(path)]
+        paths = readable[: self.limits.keepsake_files]
         most = budget // max(1, len(paths))
         return [found for path in paths if (found := await _looked_at(path, most)) is not None]
 
@@ -54,9 +57,10 @@ class RecentFiles:
 async def _looked_at(path: Path, most: int) -> Keepsake | None:
     """The file, cut at `most` tokens; None where it is gone, or nothing for a reader of text."""
     try:
-        if (await anyio.Path(path).stat()).st_size > _LARGEST:
+        data = await anyio.to_thread.run_sync(read_regular, path, _LARGEST + 1)
+        if len(data) > _LARGEST:
             return None
-        text = (await anyio.Path(path).read_bytes()).decode()
+        text = data.decode()
     except (OSError, UnicodeDecodeError):
         return None
     if "\0" in text or not text.strip():

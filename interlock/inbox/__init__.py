@@ -4,7 +4,7 @@
 `attachments` hands both over between two turns. `captions` is its own affair. None waits.
 """
 
-from interlock.inbox.attachments import Beside, Inbox
+from interlock.inbox.attachments import Beside, Inbox, files_told
 from interlock.inbox.captions import CAPTION_SYSTEM, Captions
 from interlock.inbox.lifecycle import QUEUED_MESSAGE, Stage
 from interlock.inbox.prefetch import AlreadyRead, Found, Prefetch, PrefetchSource
@@ -26,4 +26,5 @@ __all__ = [
     "Queued",
     "Stage",
     "Waiting",
+    "files_told",
 ]

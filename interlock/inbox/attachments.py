@@ -5,7 +5,8 @@ Takes and remembers; nothing here waits, so nothing can be lost between taking a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -18,6 +19,8 @@ from phases.world.messages import Kind, Media, Message, Text
 from phases.world.ports import Ids
 
 SLEEP = "Sleep"  # a tool of this name has nothing else to do: it reads what can wait, too
+
+_TOLD = re.compile(r"<system-reminder>\n\w+: .* \((?P<path>/.*)\)\n\n")  # as `_told` says it
 
 
 class Beside(Protocol):
@@ -86,6 +89,14 @@ class Inbox:
     def _note(self, words: str) -> Message:
         text = f"<system-reminder>\n{words}\n</system-reminder>"
         return Message(id=self.ids.new(), role="user", kind=Kind.NOTE, content=(Text(text),))
+
+
+def files_told(messages: Iterable[Message]) -> Iterator[Path]:
+    """The files of which prefetches have told, as it stands in the history."""
+    for message in messages:
+        found = _TOLD.match(message.text) if message.kind is Kind.NOTE else None
+        if found is not None:
+            yield Path(found["path"])
 
 
 def reach(loop: Loop) -> Priority:

@@ -12,6 +12,7 @@ import orjson
 from attrs import frozen
 
 from interlock.mcp.definitions import Definition
+from interlock.regular_files import read_regular
 from phases.world.messages import Json, encoded
 
 FILE = "mcp-approved.json"
@@ -44,7 +45,7 @@ class Approvals:
 
     def _read(self) -> dict[str, dict[str, Json]]:
         try:
-            known = orjson.loads(self._path.read_bytes())
+            known = orjson.loads(read_regular(self._path))
         except (OSError, ValueError):
             return {}
         if not isinstance(known, dict):

@@ -4,8 +4,9 @@ from interlock.memory.auto import AutoMemory, beginning, project_of
 from interlock.memory.excluding import Excluded, problem_of
 from interlock.memory.files import Places, at_start, found, told, told_in
 from interlock.memory.lazily import LazyNotes
-from interlock.memory.reading import NoteFile
+from interlock.memory.note_file import NoteFile
 from interlock.memory.relevant import Topic, manifest, relevant
+from interlock.memory.withheld import Withheld
 
 __all__ = [
     "AutoMemory",
@@ -14,6 +15,7 @@ __all__ = [
     "NoteFile",
     "Places",
     "Topic",
+    "Withheld",
     "at_start",
     "beginning",
     "found",

@@ -7,9 +7,14 @@ text about it is made once per session, so what the agent writes is told from th
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from attrs import frozen
+
+from interlock.memory.note_file import NO_TEXT
+from interlock.memory.withheld import Withheld, told_freely
+from interlock.regular_files import problem_of, read_regular
 
 INDEX = "MEMORY.md"
 # What fits beside everything else at the start of every session; an index needs no more.
@@ -44,6 +49,7 @@ class Beginning:
     size: int  # bytes of the file
     lines: int  # of the file
     cut: str | None = None  # the note
+    problem: str | None = None  # why nothing of it is told
 
 
 @frozen(kw_only=True)
@@ -52,18 +58,24 @@ class AutoMemory:
 
     folder: Path
     about: str = "this project"
+    withheld: Withheld = told_freely
 
     @property
     def index(self) -> Path:
         return self.folder / INDEX
 
     def beginning(self) -> Beginning | None:
-        """The index as it is told; None where there is none to be read."""
-        try:
-            data = self.index.read_bytes()
-        except OSError:
+        """The index as it is told; None where there is none."""
+        if not os.path.lexists(self.index):
             return None
-        return beginning(data)
+        if (why := self.withheld(self.index)) is not None:
+            return _not_told(f"left out: {why}")
+        try:
+            data = read_regular(self.index)
+        except OSError as error:
+            why = problem_of(self.index) or f"it cannot be read: {error.strerror or error}"
+            return _not_told(why)
+        return _not_told(NO_TEXT, len(data)) if b"\0" in data else beginning(data)
 
     def told(self, *, writes: bool = True) -> str:
         """For the system prompt: how the memory is kept, and its index. Without tools that write
@@ -74,6 +86,8 @@ class AutoMemory:
         how = (_HOW if writes else _WHOSE_READING).format(
             about=self.about, folder=self.folder, index=INDEX, lines=MOST_LINES, size=MOST_BYTES
         )
+        if index is not None and index.problem is not None:
+            return f"{how}\n{INDEX} is not told: {index.problem}."
         if index is None or not index.text.strip():
             return f"{how}\n{INDEX} is not there yet."
         tail = f"\n({index.cut})" if index.cut else ""
@@ -86,10 +100,15 @@ class AutoMemory:
                 path
                 for path in self.folder.rglob("*.md")
                 if path.is_file() and path != self.index and not path.is_symlink()
+                if self.withheld(path) is None
             ]
             return tuple(sorted(files, key=lambda path: (-path.stat().st_mtime, str(path))))
         except OSError:
             return ()
+
+
+def _not_told(problem: str, size: int = 0) -> Beginning:
+    return Beginning(text="", size=size, lines=0, problem=problem)
 
 
 def beginning(data: bytes) -> Beginning:
@@ -127,7 +146,7 @@ def project_of(cwd: Path) -> Path:
 def _main_tree(mark: Path) -> Path | None:
     """The main tree of a linked worktree, whose file says `gitdir: …/.git/worktrees/x`."""
     try:
-        said = mark.read_text(encoding="utf-8", errors="replace").strip()
+        said = read_regular(mark).decode(errors="replace").strip()
     except OSError:
         return None
     if not said.startswith("gitdir:"):

@@ -15,8 +15,10 @@ from pathlib import Path
 from attrs import frozen
 
 from interlock.memory.excluding import NOTHING, Excluded
-from interlock.memory.reading import NoteFile, Reading
+from interlock.memory.note_file import NoteFile
+from interlock.memory.reading import Reading
 from interlock.memory.rules import rule_files
+from interlock.memory.withheld import Withheld, told_freely
 
 NAMES = ("CLAUDE.md", "AGENTS.md")
 LOCAL = "CLAUDE.local.md"
@@ -31,6 +33,7 @@ class Places:
     home: Path
     further: tuple[Path, ...] = ()  # what files of the project may import from, too
     excluded: Excluded = NOTHING
+    withheld: Withheld = told_freely
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -47,7 +50,13 @@ class Places:
 
     def reading(self, already: Iterable[Path] = ()) -> Reading:
         """A round through files, but for those that were read `already`."""
-        return Reading(inside=self.importable, excluded=self.excluded, seen=set(already))
+        return Reading(
+            inside=self.importable,
+            home=self.home.resolve(),
+            excluded=self.excluded,
+            withheld=self.withheld,
+            seen=set(already),
+        )
 
 
 def found(
@@ -86,6 +95,9 @@ def told(notes: Sequence[NoteFile]) -> str:
     """The files as one text, each under its path; "" where there is none."""
     parts = []
     for note in notes:
+        if note.waits:
+            parts.append(f"About the rule {note.path}: {note.problem}")
+            continue
         whose = f"imported by {note.importer}" if note.importer else _WHOSE[note.kind]
         head = f"Contents of {note.path} ({whose}):"
         tail = f"\n({note.problem})" if note.problem else ""

@@ -9,14 +9,38 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from attrs import frozen
+
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 # Behind a blank, a bracket or the line's beginning: in `me@example.org` it stands behind a letter.
 _IMPORT = re.compile(r"(?:^|(?<=[\s(\[]))@([^\s@`]+)")
 _STOPS = ".,;:!?)]}'\""
+_LINES = re.compile(r"L?(?P<first>\d+)(?:-L?(?P<last>\d+))?")
 
 
-def imports(text: str) -> Iterator[str]:
+@frozen
+class Import:
+    """One path as it is written."""
+
+    written: str
+
+    @property
+    def path(self) -> str:
+        """Without a fragment: `a.md#L10-20` is about lines, `a.md#usage` about a heading."""
+        return self.written.partition("#")[0]
+
+    @property
+    def lines(self) -> range | None:
+        """Which lines a fragment asks for, from 1; None for the whole file."""
+        found = _LINES.fullmatch(self.written.partition("#")[2])
+        if found is None:
+            return None
+        first = max(1, int(found["first"]))
+        return range(first, max(first, int(found["last"] or first)) + 1)
+
+
+def imports(text: str) -> Iterator[Import]:
     """The paths that a text imports, as they are written, in order."""
     fence = ""
     for line in text.splitlines():
@@ -29,7 +53,7 @@ def imports(text: str) -> Iterator[str]:
         else:
             for found in _IMPORT.finditer(_CODE.sub(" ", line)):
                 if path := found[1].rstrip(_STOPS):
-                    yield path
+                    yield Import(path)
 
 
 def is_path(written: str) -> bool:
@@ -38,8 +62,8 @@ def is_path(written: str) -> bool:
 
 
 def leads_to(written: str, folder: Path) -> Path | None:
-    """The real path, counted from the importing file's folder; None for what is none."""
+    """The path, counted from the importing file's folder; None for what is none."""
     try:
-        return (folder / Path(written).expanduser()).resolve()
-    except (OSError, RuntimeError, ValueError):
+        return folder / Path(written).expanduser() if written else None
+    except RuntimeError:
         return None

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from interlock.memory.files import NAMES, Places, at_start, take_folder, told, told_in
-from interlock.memory.reading import NoteFile, Reading
+from interlock.memory.note_file import NoteFile, left_out
+from interlock.memory.reading import Reading, real
 from interlock.memory.rules import covers, rule_files
+from interlock.memory.withheld import Withheld
 
 _INTRODUCTION = "These notes belong to the files that you now work with:"
 
@@ -25,22 +27,31 @@ class LazyNotes:
     places: Places
     start: tuple[NoteFile, ...] = ()
     _told: dict[Path, None] = field(factory=dict, init=False)  # in the order they came
+    _waiting: dict[Path, NoteFile] = field(factory=dict, init=False)  # rules, named as odd
 
     @classmethod
     def of(cls, places: Places) -> LazyNotes:
         return cls(places=places, start=at_start(places))
 
-    def anew(self) -> LazyNotes:
-        """The same for another conversation, in which nothing was told yet."""
-        return LazyNotes(places=self.places, start=self.start)
+    def anew(self, withheld: Withheld) -> LazyNotes:
+        """The same for another conversation, in which nothing was told yet, with further files
+        that must not be."""
+        start = tuple(
+            left_out(note.path, note.kind, f"left out: {why}", note.size)
+            if (why := withheld(note.path))
+            else note
+            for note in self.start
+        )
+        return LazyNotes(places=evolve(self.places, withheld=withheld), start=start)
 
     def touched(self, paths: Iterable[Path], standing: Collection[Path] = ()) -> str | None:
         """What is to be told because these files are worked with. `standing` are the files that
         stand in the conversation already."""
-        reading, done = self._reading(standing), set[Path]()
-        for path in dict.fromkeys(map(_real, paths)):
-            self._take(reading, path, done)
-        self._told |= dict.fromkeys(note.path for note in reading.notes)
+        reading, rules = self._reading(standing), dict[Path, list[Path]]()
+        for path in dict.fromkeys(map(real, paths)):
+            self._take(reading, path, rules)
+        self._told |= dict.fromkeys(note.path for note in reading.notes if not note.waits)
+        self._waiting |= {note.path: note for note in reading.notes if note.waits}
         text = told(reading.notes)
         return f"{_INTRODUCTION}\n\n{text}" if text else None
 
@@ -52,6 +63,7 @@ class LazyNotes:
     def forget(self) -> None:
         """What was told stands in the conversation no more."""
         self._told.clear()
+        self._waiting.clear()
 
     def again(self, most: int) -> str | None:
         """What was told, as it is now, in at most `most` bytes; what does not fit as a whole is
@@ -62,7 +74,7 @@ class LazyNotes:
             if most < 0:
                 break
             kept.append(note)
-        self._told = dict.fromkeys(note.path for note in kept)
+        self._told = dict.fromkeys(note.path for note in kept if not note.waits)
         return told(kept) or None
 
     def later(self) -> tuple[NoteFile, ...]:
@@ -74,20 +86,26 @@ class LazyNotes:
                 reading.take_rule(path, kind)
             else:
                 reading.take(path, kind)
-        return tuple(reading.notes)
+        waiting = (note for path, note in self._waiting.items() if path not in self._told)
+        return (*reading.notes, *waiting)
 
     def _reading(self, standing: Iterable[Path] = ()) -> Reading:
-        already = [note.path.resolve() for note in self.start]
-        return self.places.reading([*already, *map(_real, standing)])
+        already = [note.path for note in self.start if not note.waits]
+        reading = self.places.reading(map(real, (*already, *standing)))
+        reading.named |= {note.path for note in self.start if note.waits} | self._waiting.keys()
+        return reading
 
-    def _take(self, reading: Reading, path: Path, done: set[Path]) -> None:
-        top = self.places.top.resolve()
+    def _take(self, reading: Reading, path: Path, rules: dict[Path, list[Path]]) -> None:
+        """`rules` are those of the folders that the round has come through."""
+        top, home = self.places.top.resolve(), self.places.home
         for folder in _down_to(path, top):
-            if folder not in done:
-                done.add(folder)
+            if folder not in rules:
+                rules[folder] = rule_files(folder)
                 take_folder(reading, folder)
-            self._take_rules(reading, rule_files(folder), "rule", path, folder)
-        self._take_rules(reading, rule_files(self.places.home, user=True), "user", path, top)
+            self._take_rules(reading, rules[folder], "rule", path, folder)
+        if home / "rules" not in rules:
+            rules[home / "rules"] = rule_files(home, user=True)
+        self._take_rules(reading, rules[home / "rules"], "user", path, top)
 
     @staticmethod
     def _take_rules(
@@ -111,10 +129,3 @@ def _kind(path: Path) -> str:
     if path.name == "CLAUDE.local.md":
         return "local"
     return "project" if path.name in NAMES else "rule"
-
-
-def _real(path: Path) -> Path:
-    try:
-        return path.resolve()
-    except (OSError, RuntimeError):
-        return path

@@ -15,6 +15,7 @@ from attrs import frozen
 from interlock.front_matter import fronted
 from interlock.likeness import Likened, likest
 from interlock.memory.auto import AutoMemory
+from interlock.regular_files import read_regular
 
 MOST_FILES = 100  # looked at; the newest ones
 MOST_FOUND = 3
@@ -53,7 +54,7 @@ def topics_of(memory: AutoMemory) -> tuple[Topic, ...]:
     found = []
     for path in memory.topics()[:MOST_FILES]:
         try:
-            data = path.read_bytes()
+            data = read_regular(path)
         except OSError:
             continue
         if b"\0" not in data:

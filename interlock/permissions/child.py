@@ -45,6 +45,9 @@ class Both:
     def hides(self, path: Path) -> bool:
         return self.parent.hides(path) or self.own.hides(path)
 
+    def withholds(self, path: Path) -> str | None:
+        return self.parent.withholds(path) or self.own.withholds(path)
+
     def moved(self, place: Place) -> Both:
         return Both(self.own.moved(place), self.parent.moved(place))
 
@@ -63,6 +66,9 @@ class Narrowed:
 
     def hides(self, path: Path) -> bool:
         return self.now().hides(path)
+
+    def withholds(self, path: Path) -> str | None:
+        return self.now().withholds(path)
 
     @property
     def judge(self) -> Judge:

@@ -50,6 +50,8 @@ class Judging(Protocol):
 
     def hides(self, path: Path) -> bool: ...
 
+    def withholds(self, path: Path) -> str | None: ...
+
     def moved(self, place: Place) -> Judging:
         """The same, about another folder than its own."""
         ...
@@ -98,11 +100,27 @@ class Judge:
 
     def hides(self, path: Path) -> bool:
         """Whether a real path must not show up in the results of a search."""
-        return any(
+        return any(self._keeps_from_reading(rule, path) for rule in self.rules.deny)
+
+    def withholds(self, path: Path) -> str | None:
+        """Why the model must not be told a file unasked, in words; None where it may be. A rule
+        that wants a person to be asked keeps it back too: nobody is asked about what comes along
+        by itself."""
+        names = dict.fromkeys((real_or_written(path), Path(os.path.normpath(path))))
+        for rules, does in (
+            (self.rules.deny, "forbids it"),
+            (self.rules.ask, "wants a person to be asked"),
+        ):
+            for rule in rules:
+                if any(self._keeps_from_reading(rule, name) for name in names):
+                    return f"the rule {rule.told} {does}"
+        return None
+
+    def _keeps_from_reading(self, rule: Rule, path: Path) -> bool:
+        return (
             rule.tool in READERS
             and rule.specifier is not None
             and covers(rule.specifier, path, self.folders[0], either=True)
-            for rule in self.rules.deny
         )
 
     # --- calls, shell lines apart ------------------------------------------------------------

@@ -115,6 +115,10 @@ class Gate:
         """Whether a search must leave this file out."""
         return self.judge.hides(path)
 
+    def withholds(self, path: Path) -> str | None:
+        """Why the model must not be told this file unasked; None where it may be."""
+        return self.judge.withholds(path)
+
     def child(
         self,
         rules: Rules | None = None,
@@ -258,6 +262,9 @@ class ChildGate:
 
     def hides(self, path: Path) -> bool:
         return self.judge.hides(path)
+
+    def withholds(self, path: Path) -> str | None:
+        return self.judge.withholds(path)
 
     def child(
         self,

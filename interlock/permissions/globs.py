@@ -8,7 +8,9 @@ in `names.py`.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 
 from attrs import frozen
 
@@ -35,11 +37,11 @@ class Glob:
     alternatives: tuple[tuple[re.Pattern[str] | None, ...], ...]  # None stands for `**`
 
     def matches(self, parts: tuple[str, ...]) -> bool:
-        return any(_walk(pattern, parts) for pattern in self.alternatives)
+        return any([*_walk(pattern, parts)][-1] for pattern in self.alternatives)
 
     def covers(self, parts: tuple[str, ...]) -> bool:
         """Whether the path, or a folder above it, matches: as in .gitignore."""
-        return any(self.matches(parts[:end]) for end in range(len(parts), 0, -1))
+        return any(any(islice(_walk(pattern, parts), 1, None)) for pattern in self.alternatives)
 
 
 @lru_cache(maxsize=256)
@@ -70,9 +72,11 @@ def _compiled(pattern: str, flags: int) -> tuple[re.Pattern[str] | None, ...]:
     return tuple(found)
 
 
-def _walk(pattern: tuple[re.Pattern[str] | None, ...], parts: tuple[str, ...]) -> bool:
-    """Keep the set of pattern positions that the parts so far can have led to."""
+def _walk(pattern: tuple[re.Pattern[str] | None, ...], parts: tuple[str, ...]) -> Iterator[bool]:
+    """Whether the pattern matches no part, the first, the first two … Keeps the set of pattern
+    positions that the parts so far can have led to."""
     positions = _past_stars(pattern, {0})
+    yield len(pattern) in positions
     for part in parts:
         following: set[int] = set()
         for at in positions:
@@ -84,7 +88,7 @@ def _walk(pattern: tuple[re.Pattern[str] | None, ...], parts: tuple[str, ...]) -
             elif step.fullmatch(part):
                 following.add(at + 1)
         positions = _past_stars(pattern, following)
-    return len(pattern) in positions
+        yield len(pattern) in positions
 
 
 def _past_stars(pattern: tuple[re.Pattern[str] | None, ...], positions: set[int]) -> set[int]:

@@ -14,6 +14,7 @@ from typing import IO, Any
 from attrs import define, field, frozen
 
 from interlock.errors import TranscriptError
+from interlock.regular_files import open_regular
 from interlock.sessions.ends import one_line, prompt_of
 from interlock.sessions.rows import Damage, Row, Rows, all_rows, entry_at, groups_of
 
@@ -48,7 +49,7 @@ def family_of(path: Path) -> Family:
     """Read the branches of the transcript at `path`. Raises TranscriptError."""
     damage: list[Damage] = []
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             rows = all_rows(file, damage)
             return _family(file, rows) if rows else Family(parts=())
     except OSError as error:

@@ -14,6 +14,8 @@ from typing import Any
 import orjson
 from attrs import frozen
 
+from interlock.regular_files import open_regular
+
 ENDS = 1 << 16  # bytes of a file that are read at each end; other readers look no further either
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 # How a note in place of a prompt begins: an interrupt was there.
@@ -124,7 +126,7 @@ def _prompts(
 
 def _ends(path: Path) -> tuple[list[bytes], list[bytes], int]:
     """Lines at the beginning and at the end of a file, none twice; and its size."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         head = file.read(ENDS)
         size = os.fstat(file.fileno()).st_size
         if size <= ENDS:

@@ -7,6 +7,7 @@ from pathlib import Path
 from attrs import frozen
 
 from interlock import __version__
+from interlock.regular_files import read_regular
 
 
 @frozen(kw_only=True)
@@ -62,11 +63,11 @@ def branch_of(cwd: Path) -> str:
         marker = folder / ".git"
         try:
             if marker.is_file():  # a worktree or a submodule: the file says where
-                words = marker.read_text("utf-8", "replace").strip()
+                words = read_regular(marker).decode(errors="replace").strip()
                 marker = (folder / words.removeprefix("gitdir:").strip()).resolve()
             if not marker.is_dir():
                 continue
-            head = (marker / "HEAD").read_text("utf-8", "replace").strip()
+            head = read_regular(marker / "HEAD").decode(errors="replace").strip()
         except OSError:
             return ""
         return head.removeprefix("ref: refs/heads/") if head.startswith("ref:") else "HEAD"

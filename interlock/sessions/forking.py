@@ -18,6 +18,7 @@ import orjson
 from attrs import frozen
 
 from interlock.errors import TranscriptError
+from interlock.regular_files import open_regular
 from interlock.sessions.reading import branches_beside, chain_of, earlier_of, insist_on
 from interlock.sessions.rows import Damage, entry_at, groups_of, last_rows, numbered
 from interlock.sessions.transcript import private_folder
@@ -42,7 +43,7 @@ def fork(source: Path, to: Path, session_id: str, at: str | None = None) -> Fork
     try:
         private_folder(to.parent)
         _sweep(to.parent)
-        with source.open("rb") as file:
+        with open_regular(source) as file:
             descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             fcntl.flock(descriptor, fcntl.LOCK_EX)  # by this a sweep knows that it is written
             try:
@@ -66,7 +67,7 @@ def origins(transcript: Path) -> Iterator[Path]:
     seen = {transcript}
     while True:
         try:
-            with transcript.open("rb") as file:
+            with open_regular(transcript) as file:
                 entry = orjson.loads(file.readline())
             transcript = transcript.with_name(f"{entry['forkedFrom']['sessionId']}.jsonl")
         except (OSError, ValueError, KeyError, TypeError):
@@ -80,7 +81,7 @@ def origins(transcript: Path) -> Iterator[Path]:
 def _sweep(folder: Path) -> None:
     """Take away copies that a crash left half done: nobody holds their locks."""
     for part in folder.glob("*.jsonl.*.part"):
-        with suppress(OSError), part.open("rb") as file:
+        with suppress(OSError), open_regular(part) as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             part.unlink()
 

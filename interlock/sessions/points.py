@@ -16,6 +16,7 @@ from typing import IO, Any
 from attrs import frozen
 
 from interlock.errors import TranscriptError
+from interlock.regular_files import open_regular
 from interlock.sessions.blocks import message_of
 from interlock.sessions.entries import Entry
 from interlock.sessions.reading import above_of
@@ -60,7 +61,7 @@ def points_of(path: Path) -> Points:
     """The points of the session at `path`; none where nothing was said. Raises TranscriptError."""
     damage: list[Damage] = []
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             rows = all_rows(file, damage)
             tip = next(reversed(list(rows)), None)
             line = () if tip is None else _upwards(rows, rows[tip], damage)

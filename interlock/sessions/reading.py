@@ -15,6 +15,7 @@ from typing import IO
 from attrs import field, frozen
 
 from interlock.errors import TranscriptError
+from interlock.regular_files import open_regular
 from interlock.sessions.blocks import message_of
 from interlock.sessions.rows import (
     Damage,
@@ -52,7 +53,7 @@ def read(path: Path, at: str | None = None) -> Reading:
     """
     damage: list[Damage] = []
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             rows = last_rows(file, damage, at)
             insist_on(at, rows, path)
             if not rows:
@@ -80,7 +81,7 @@ def find(path: Path, ids: Set[str]) -> dict[str, Message]:
     """
     damage: list[Damage] = []
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             rows = all_rows(file, damage)
             groups = groups_of(rows)
             wanted = [row for row in rows.values() if groups[row.uuid] in ids or row.uuid in ids]

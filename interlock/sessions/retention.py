@@ -17,6 +17,7 @@ from pathlib import Path
 import orjson
 from attrs import frozen
 
+from interlock.regular_files import open_regular, read_regular
 from interlock.sessions.forking import origins
 
 DAY = 86_400.0  # seconds
@@ -171,7 +172,7 @@ def _may_go(one: Stored, before: float) -> bool:
 
 def _is_free(transcript: Path) -> bool:
     """Whether no process goes on with it just now."""
-    with transcript.open("rb") as file:
+    with open_regular(transcript) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -183,7 +184,7 @@ def _is_free(transcript: Path) -> bool:
 
 def _is_ours(transcript: Path) -> bool:
     """Whether no other program said anything in it. Read whole: what goes does not come back."""
-    with transcript.open("rb") as file:
+    with open_regular(transcript) as file:
         for line in file:
             try:
                 entry = orjson.loads(line)
@@ -220,7 +221,7 @@ def _needed_by(one: Stored) -> frozenset[str]:
     that a crash left open there.
     """
     try:
-        readable = orjson.loads((one.folder / "state.json").read_bytes())["readable"]
+        readable = orjson.loads(read_regular(one.folder / "state.json"))["readable"]
         folders = [Path(each) for each in readable]
     except (OSError, ValueError, KeyError, TypeError):
         return frozenset(each.stem for each in origins(one.transcript))

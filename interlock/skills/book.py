@@ -9,7 +9,7 @@ from pathlib import Path
 from attrs import define, evolve, field
 
 from interlock.likeness import Likened, likest
-from interlock.skills.finding import Catalogue, Mark, catalogue, marks
+from interlock.skills.finding import Catalogue, Mark, Withheld, catalogue, marks, told_freely
 from interlock.skills.listing import changes, listing
 from interlock.skills.skill import Kind, Skill
 
@@ -24,6 +24,7 @@ class SkillBook:
     folders: tuple[Path, ...]
     budget: int  # characters of the list
     only: frozenset[str] | None = None  # the names of those that count; None: all
+    withheld: Withheld = told_freely
     found: Catalogue = field(factory=Catalogue)
     awake: set[str] = field(factory=set)  # skills for some files, such as were worked with
     listing: str = field(default="", init=False)  # for the model, as things were at the start
@@ -38,9 +39,12 @@ class SkillBook:
         folders: Iterable[Path],
         budget: int,
         only: Iterable[str] | None = None,
+        withheld: Withheld = told_freely,
     ) -> SkillBook:
         chosen = None if only is None else frozenset(only)
-        book = cls(home=home, folders=tuple(folders), budget=budget, only=chosen)
+        book = cls(
+            home=home, folders=tuple(folders), budget=budget, only=chosen, withheld=withheld
+        )
         book.look()
         book._front = book._told = book._listed()
         book.listing = listing(book.shown, budget)
@@ -73,7 +77,8 @@ class SkillBook:
         self.folders = (*new, *self.folders)
         now = marks(self.home, self.folders)
         if now != self._marks:
-            self._marks, self.found = now, self._chosen(catalogue(self.home, self.folders))
+            found = catalogue(self.home, self.folders, self.withheld)
+            self._marks, self.found = now, self._chosen(found)
 
     def _chosen(self, found: Catalogue) -> Catalogue:
         """Commands stay: a person gives them, not the model."""

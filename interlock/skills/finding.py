@@ -6,7 +6,7 @@ project `.interlock` goes before `.claude`, and the folder nearer to the work be
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -46,11 +46,24 @@ class Catalogue:
 Mark = tuple[Path, int, int]  # a file as it is now: path, time of its last change, size
 
 
-def catalogue(home: Path, folders: Sequence[Path]) -> Catalogue:
-    """All there is. `folders` are those of the project, the most important last."""
+# Why a file must not be told, in words; None where it may be.
+Withheld = Callable[[Path], str | None]
+
+
+def told_freely(path: Path) -> str | None:
+    """No rule keeps anything back."""
+    return None
+
+
+def catalogue(home: Path, folders: Sequence[Path], withheld: Withheld = told_freely) -> Catalogue:
+    """All there is, but for what is withheld. `folders` are those of the project, the most
+    important last."""
     skills: dict[str, Skill] = {}
     shadowed, problems = list[Skill](), list[Problem]()
     for path, name, kind, origin in _files(home, folders):
+        if (why := withheld(path)) is not None:
+            problems.append(Problem(path=path, words=f"left out: {why}"))
+            continue
         try:
             found = load(path, name=name, kind=kind, origin=origin)
         except Unreadable as error:
@@ -103,6 +116,6 @@ def _sorted(folder: Path, pattern: str) -> list[Path]:
     if not folder.is_dir():
         return []
     try:
-        return sorted(islice((path for path in folder.rglob(pattern) if path.is_file()), MOST))
+        return sorted(islice((path for path in folder.rglob(pattern) if not path.is_dir()), MOST))
     except OSError:
         return []

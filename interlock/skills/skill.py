@@ -15,6 +15,8 @@ from pathlib import Path
 from attrs import field, frozen
 
 from interlock.front_matter import Fronted, fronted
+from interlock.regular_files import read_regular
+from interlock.skills.mistyped import argument_words, mistyped, texts
 from phases.world.messages import Json
 
 # As other tools write it.
@@ -96,7 +98,8 @@ def load(path: Path, *, name: str, kind: Kind, origin: str) -> Skill:
     if not _NAME.fullmatch(named or name):
         raise Unreadable(f"{name!r} is no name: write letters, digits, _ and -")
     problems += _odd(front)
-    model = front.text("model")
+    problems += [Oddity(words, front.line_of(key)) for key, words in mistyped(front)]
+    model = front.text("model") if isinstance(front.fields.get("model"), str) else None
     about = front.text("description") or _first_line(front.body)
     when = front.text("when_to_use")
     # What a command says below is not written to be found by: only its own description counts.
@@ -112,7 +115,7 @@ def load(path: Path, *, name: str, kind: Kind, origin: str) -> Skill:
         allowed_tools=_allowed(front),
         model=None if model in _NO_MODEL else model,
         forks=front.text("context") == "fork",
-        agent=front.text("agent"),
+        agent=front.text("agent") if isinstance(front.fields.get("agent"), str) else None,
         effort=_effort(front),
         hooks=_hooks(front),
         paths=front.words("paths"),
@@ -126,8 +129,7 @@ def load(path: Path, *, name: str, kind: Kind, origin: str) -> Skill:
 def read(path: Path) -> Fronted:
     """The file, taken apart. Raises Unreadable."""
     try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
+        data = read_regular(path, LARGEST + 1)
     except OSError as error:
         raise Unreadable(f"it cannot be read: {error.strerror or error}") from error
     if b"\0" in data:
@@ -181,10 +183,7 @@ def _hooks(front: Fronted) -> Mapping[str, Json]:
 
 def _allowed(front: Fronted) -> tuple[str, ...]:
     """Kept as written: a rule may hold commas and blanks in its brackets."""
-    given = front.fields.get("allowed-tools")
-    if isinstance(given, list):
-        return tuple(str(one).strip() for one in given if str(one).strip())
-    return (str(given),) if given is not None and str(given).strip() else ()
+    return texts(front, "allowed-tools")
 
 
 def _hint(front: Fronted) -> str:
@@ -196,9 +195,7 @@ def _hint(front: Fronted) -> str:
 
 
 def _argument_names(front: Fronted) -> tuple[str, ...]:
-    given = front.fields.get("arguments")
-    words = given if isinstance(given, list) else str(given or "").replace(",", " ").split()
-    return tuple(str(word) for word in words if str(word).isidentifier())
+    return tuple(word for word in argument_words(front) if word.isidentifier())
 
 
 def _first_line(body: str) -> str:

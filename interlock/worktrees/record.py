@@ -16,6 +16,7 @@ import orjson
 from attrs import asdict, evolve, fields, frozen
 
 from interlock.home import project_key
+from interlock.regular_files import read_regular
 
 
 class Busy(Exception):
@@ -114,7 +115,7 @@ def _plain(value: object) -> object:
 def _read(path: Path) -> Worktree | None:
     """None where the record cannot be read: then nothing is known, and nothing is done."""
     try:
-        raw = orjson.loads(path.read_bytes())
+        raw = orjson.loads(read_regular(path))
         given = {each.name: raw[each.name] for each in fields(Worktree) if each.name in raw}
         for name in ("path", "top", "common", "gitdir"):
             given[name] = Path(given[name])

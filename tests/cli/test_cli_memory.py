@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
+import pytest
+
 from interlock.home import project_key
 from tests.cli.shell import REAL, Shell
 from tests.cli.test_cli_interactive import seated
@@ -38,6 +42,40 @@ def test_every_file_is_listed_with_its_origin_and_size(shell: Shell) -> None:
         "note files of what was worked with",
         f"  {shell.folder}/sub/CLAUDE.md: project, 4 bytes, about 1 tokens",
     ]
+
+
+def test_what_is_no_file_and_what_a_rule_keeps_back_is_named(shell: Shell) -> None:
+    (shell.folder / "CLAUDE.md").write_text("Use tabs. @.env\n")
+    (shell.folder / ".env").write_text("SECRET=1")
+    rules = shell.folder / ".claude" / "rules"
+    rules.mkdir(parents=True)
+    (rules / "odd.md").write_text("---\npaths: 5\n---\nOdd.")
+    memory = shell.home / "projects" / project_key(shell.folder) / "memory"
+    memory.mkdir(parents=True)
+    os.mkfifo(memory / "MEMORY.md")
+    settings = '{"permissions": {"deny": ["Read(.env)"]}}'
+
+    ran = shell.run("memory", "--settings", settings, program=REAL)
+
+    assert (ran.code, ran.err) == (0, "")
+    assert "  MEMORY.md: it is a pipe, and no file\n" in ran.out
+    assert "(@.env is left out: the rule Read(.env) (" in ran.out
+    assert f"{rules}/odd.md: rule (paths: 5 is no pattern of files" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("nope", "no such file or folder: nope"),
+        ("/etc", "/etc lies outside the project {folder}: no notes belong to it"),
+        ("..", ".. lies outside the project {folder}: no notes belong to it"),
+    ],
+)
+def test_a_path_that_no_note_can_belong_to_is_refused(shell: Shell, path: str, why: str) -> None:
+    ran = shell.run("memory", path, program=REAL)
+
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == f"interlock: {why.format(folder=shell.folder)}\n"
 
 
 def test_settings_exclude_files_and_switch_the_memory_off(shell: Shell) -> None:

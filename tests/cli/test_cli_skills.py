@@ -36,6 +36,29 @@ def test_all_are_listed_with_their_origin_and_what_is_odd(shell: Shell) -> None:
     ]
 
 
+def test_one_called_like_a_command_of_the_program_is_said_to_be_hidden(shell: Shell) -> None:
+    mine = shell.folder / ".claude"
+    help_, model = skill(mine, "help"), command(mine, "model")
+
+    ran = shell.run("skills", program=REAL)
+
+    assert ran.out.splitlines()[-2:] == [
+        f"! {help_}: /help is a command of interlock itself; the model alone can use it",
+        f"! {model}: /model is a command of interlock itself; nobody can use it",
+    ]
+
+
+def test_one_that_must_not_be_read_is_left_out_and_named(shell: Shell) -> None:
+    path = skill(shell.folder / ".claude", "key")
+    settings = shell.folder / ".claude" / "settings.json"
+    settings.write_text('{"permissions": {"deny": ["Read(.claude/skills/key/**)"]}}')
+
+    ran = shell.run("skills", program=REAL)
+
+    assert "/key" not in ran.out.splitlines()[0]
+    assert f"! {path}: left out: the rule Read(.claude/skills/key/**) (" in ran.out
+
+
 def test_without_any_it_says_where_they_lie(shell: Shell) -> None:
     ran = shell.run("skills", program=REAL)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -483,8 +484,14 @@ def test_the_files_that_were_read_last_are_put_back(tmp_path: Path) -> None:
     (tmp_path / "new.py").write_text("NEW = 1\n")
     (tmp_path / "old.py").write_text("OLD = 1\n" + "#" * 90_000)
     (tmp_path / "picture.png").write_bytes(b"\x89PNG\0\0")
-    names = ("new.py", "gone.py", "picture.png", "old.py")
-    files = RecentFiles(lambda: [tmp_path / name for name in names], Limits())
+    (tmp_path / "forbidden.py").write_text("FORBIDDEN = 1\n")
+    os.mkfifo(tmp_path / "pipe.py")
+    names = ("new.py", "gone.py", "picture.png", "forbidden.py", "pipe.py", "old.py")
+    files = RecentFiles(
+        lambda: [tmp_path / name for name in names],
+        Limits(),
+        hides=lambda path: path.name == "forbidden.py",
+    )
 
     kept = words(summarised(rounds(1), writes("s"), keepsakes=(files,)).view)
 
@@ -493,6 +500,8 @@ def test_the_files_that_were_read_last_are_put_back(tmp_path: Path) -> None:
     assert "[cut here; read the file for the rest]" in kept
     assert "gone.py" not in kept
     assert "picture.png" not in kept
+    assert "forbidden.py" not in kept
+    assert "pipe.py" not in kept
 
 
 # --- laws 5 and 6, over random histories ---------------------------------------------------------

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,28 @@ def test_a_cut_is_told_to_the_model(tmp_path: Path) -> None:
     told = AutoMemory(folder=tmp_path).told()
 
     assert "(only its beginning stands here: 200 of 201 lines, 1,400 of 1,407 bytes" in told
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (os.mkfifo, "it is a pipe, and no file"),
+        (os.mkdir, "it is a folder"),
+        (lambda path: path.symlink_to(path.name), "it is a link that leads in circles"),
+        (lambda path: path.symlink_to("nowhere.md"), "it is a link to nothing"),
+        (lambda path: path.symlink_to("/dev/zero"), "it is a device, and no file"),
+        (lambda path: path.write_bytes(b"- fact\0\n"), "it is no text, and left out"),
+    ],
+    ids=["pipe", "folder", "circle", "dangling", "device", "binary"],
+)
+def test_an_index_that_cannot_be_told_is_named_with_what_it_is(
+    tmp_path: Path, make: Callable[[Path], object], why: str
+) -> None:
+    make(tmp_path / "MEMORY.md")
+
+    told = AutoMemory(folder=tmp_path).told()
+
+    assert told.endswith(f"MEMORY.md is not told: {why}.")
 
 
 # --- one for each project ---

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from interlock.memory import auto, files, reading
+from interlock.memory import auto, files, note_file, reading
 from interlock.memory.relevant import LARGEST, MOST_FOUND
 
 TOLD = (Path(__file__).parents[2] / "docs" / "memory.md").read_text()
@@ -16,7 +16,7 @@ TOLD = (Path(__file__).parents[2] / "docs" / "memory.md").read_text()
     "words",
     [
         *(f"`{name}`" for name in (*files.NAMES, files.LOCAL, auto.INDEX)),
-        f"the first {reading.LARGEST:,} bytes are told, of all together {reading.MOST:,}",
+        f"the first {note_file.LARGEST:,} bytes are told, of all together {reading.MOST:,}",
         f"followed {reading.DEEPEST} deep",
         f"the first {auto.MOST_LINES} lines or {auto.MOST_BYTES:,} bytes",
         f"At most {MOST_FOUND} are told",

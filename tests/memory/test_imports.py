@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -102,7 +103,7 @@ def test_all_of_them_together_are_bounded(home: Path, project: Path) -> None:
     ],
 )
 def test_what_counts_as_an_import(text: str, meant: list[str]) -> None:
-    assert list(imports(text)) == meant
+    assert [one.written for one in imports(text)] == meant
 
 
 def test_a_person_is_no_missing_file(home: Path, project: Path) -> None:
@@ -116,3 +117,82 @@ def test_odd_paths_end_nothing(home: Path, project: Path, odd: str) -> None:
     (project / "CLAUDE.md").write_text(f"rule\n{odd}\n")
 
     found(project, home)
+
+
+def test_what_is_no_file_is_named_with_what_it_is(home: Path, project: Path) -> None:
+    (project / "folder").mkdir()
+    os.mkfifo(project / "pipe.md")
+    (project / "circle.md").symlink_to("other-circle.md")
+    (project / "other-circle.md").symlink_to("circle.md")
+    (project / "dangling.md").symlink_to("nowhere.md")
+    (project / "CLAUDE.md").write_text("@folder @pipe.md @circle.md @dangling.md @b.md")
+
+    text = told(found(project, home))
+
+    assert "@folder is left out: it is a folder" in text
+    assert "@pipe.md is left out: it is a pipe, and no file" in text
+    assert "@circle.md is left out: it is a link that leads in circles" in text
+    assert "@dangling.md is left out: it is a link to nothing" in text
+    assert "rule B" in text
+
+
+@pytest.mark.parametrize("name", ["CLAUDE.md", ".claude/rules/a.md"])
+def test_so_is_a_note_that_is_no_file(home: Path, project: Path, name: str) -> None:
+    path = project / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    (path.parent / "circle.md").symlink_to("circle.md")
+
+    text = told(found(project, home))
+
+    assert f"Contents of {path}" in text
+    assert "left out: it is a pipe, and no file" in text
+
+
+@pytest.mark.parametrize(
+    ("written", "lines", "tail"),
+    [
+        ("ten.md#L3-5", "line 3,line 4,line 5", "(lines 3 to 5 of 10)"),
+        ("ten.md#L3-L5", "line 3,line 4,line 5", "(lines 3 to 5 of 10)"),
+        ("ten.md#4", "line 4", "(lines 4 to 4 of 10)"),
+        ("ten.md#L9-99", "line 9,line 10", "(lines 9 to 10 of 10)"),
+        ("ten.md#L50", "", "(it has no such lines)"),
+        ("ten.md#usage", ",".join(f"line {n}" for n in range(1, 11)), ""),
+    ],
+)
+def test_a_fragment_names_lines_or_a_heading(
+    home: Path, project: Path, written: str, lines: str, tail: str
+) -> None:
+    (project / "ten.md").write_text("".join(f"line {n}\n" for n in range(1, 11)))
+    (project / "CLAUDE.md").write_text(f"@{written}")
+
+    (_, note) = found(project, home)
+
+    assert ",".join(note.text.splitlines()) == lines
+    assert told([note]).endswith(tail)
+
+
+def test_a_file_whose_name_holds_the_mark_is_itself(home: Path, project: Path) -> None:
+    (project / "c#L1.md").write_text("SHARP")
+    (project / "CLAUDE.md").write_text("@c#L1.md")
+
+    assert "SHARP" in told(found(project, home))
+
+
+def test_several_parts_of_a_file_are_told_each_once(home: Path, project: Path) -> None:
+    (project / "ten.md").write_text("".join(f"line {n}.\n" for n in range(1, 11)))
+    (project / "CLAUDE.md").write_text("@ten.md#L1-2 @ten.md#L5 @ten.md#L1-2 @ten.md")
+
+    text = told(found(project, home))
+
+    assert [text.count(f"line {n}.") for n in range(1, 11)] == [1, 1, 0, 0, 1, 0, 0, 0, 0, 0]
+    assert "@ten.md is not told whole: another import asks for lines of it" in text
+
+
+def test_parts_that_import_parts_come_to_an_end(home: Path, project: Path) -> None:
+    lines = "".join(f"@round.md#L1-{n}\n" for n in range(1, 40))
+    (project / "round.md").write_text(lines)
+    (project / "CLAUDE.md").write_text("@round.md#L1-39")
+
+    assert len(found(project, home)) < 45

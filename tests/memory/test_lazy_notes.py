@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from interlock.memory import Excluded, LazyNotes, Places, found, told_in
+from interlock.memory import Excluded, LazyNotes, Places, found, told, told_in
 from interlock.options import Options, PermissionMode, Resume
 from interlock.scripted import Answer, ScriptedServer, reply, tool_use
 from tests.agent.support import MODEL, Room, sent, tell
@@ -113,7 +113,6 @@ def test_a_rule_without_paths_is_told_at_the_start(room: Room) -> None:
         ('["sub/**/*.{py,pyi}"]', "sub/deep/x.pyi", True),
         ("sub/*.py, docs/**", "sub/code.py", True),
         ("src/**", "sub/code.py", False),
-        ("[a", "a.txt", False),
     ],
 )
 def test_a_rule_for_some_files_is_told_when_one_of_them_is_touched(
@@ -129,6 +128,82 @@ def test_a_rule_for_some_files_is_told_when_one_of_them_is_touched(
     assert notes.start == ()
     assert ("Type everything." in text) is is_told
     assert "paths:" not in text
+
+
+@pytest.mark.parametrize(
+    ("paths", "why"),
+    [
+        ("[unclosed", "paths: '[unclosed' matches nothing: a bracket in it is not closed"),
+        ("5", "paths: 5 is no pattern of files"),
+        ("{a: 1}", "paths: {'a': 1} is no pattern of files"),
+        ("[1, 2]", "paths: [1, 2] is no pattern of files"),
+        ("yes", "paths: True is no pattern of files"),
+        ('"src/**/*.{ts,tsx"', "paths: 'src/**/*.{ts,tsx' matches nothing: "),
+        ('"[z-a].py"', "paths: '[z-a].py' matches nothing: "),
+    ],
+)
+def test_a_rule_that_is_for_no_file_is_named_once(room: Room, paths: str, why: str) -> None:
+    rules = room.work / ".claude" / "rules"
+    rules.mkdir(parents=True)
+    (rules / "odd.md").write_text(f"---\npaths: {paths}\n---\nType everything.")
+    notes = notes_of(room)
+
+    at_start, later = told(notes.start), notes.touched([room.work / "a.txt"])
+
+    assert f"About the rule {rules / 'odd.md'}: {why}" in at_start
+    assert "so it is for no file, and never told" in at_start
+    assert "Type everything" not in at_start
+    assert later is None
+
+
+def test_a_rule_of_which_one_pattern_is_odd_is_told_for_the_others(room: Room) -> None:
+    rules = room.work / "sub" / ".claude" / "rules"
+    rules.mkdir(parents=True)
+    (rules / "odd.md").write_text('---\npaths: ["[z-a].py", "*.py"]\n---\nType everything.')
+    notes = notes_of(room)
+
+    for_another = notes.touched([room.work / "sub" / "x.txt"]) or ""
+    again = notes.touched([room.work / "sub" / "x.txt"]) or ""
+    for_one = notes.touched([room.work / "sub" / "code.py"]) or ""
+
+    assert "'[z-a].py' matches nothing" in for_another
+    assert "Type everything" not in for_another
+    assert "matches nothing" not in again
+    assert "Type everything" in for_one
+    assert [note.path.name for note in notes.later()].count("odd.md") == 1
+
+
+def test_a_folder_called_in_brackets_is_found(room: Room) -> None:
+    rules = room.work / ".claude" / "rules"
+    rules.mkdir(parents=True)
+    (rules / "page.md").write_text('---\npaths: "app/[id]/*.tsx"\n---\nNo state.')
+
+    assert "No state" in (notes_of(room).touched([room.work / "app/[id]/page.tsx"]) or "")
+
+
+def test_braces_in_one_line_of_patterns_belong_together(room: Room) -> None:
+    rules = room.work / ".claude" / "rules"
+    rules.mkdir(parents=True)
+    (rules / "web.md").write_text("---\npaths: {src,lib}/**/*.{ts,{js,jsx}}, *.css\n---\nTidy.")
+
+    told_for = [
+        name
+        for name in ("src/a.ts", "lib/b.jsx", "c.css", "d.ts")
+        if notes_of(room).touched([room.work / name])
+    ]
+
+    assert told_for == ["src/a.ts", "lib/b.jsx", "c.css"]
+
+
+@pytest.mark.parametrize("head", ["paths: **/*.py", "description: for: you\npaths: '**/*.py'"])
+def test_what_yaml_refuses_and_people_write_is_not_odd(room: Room, head: str) -> None:
+    rules = room.work / ".claude" / "rules"
+    rules.mkdir(parents=True)
+    (rules / "a.md").write_text(f"---\n{head}\n---\nType everything.")
+    notes = notes_of(room)
+
+    assert notes.start == ()
+    assert "Type everything" in (notes.touched([room.work / "sub" / "code.py"]) or "")
 
 
 def test_the_users_own_rules_are_told_too(room: Room) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,10 +12,11 @@ from interlock.home import project_key
 from interlock.interrupt import InterruptSignal
 from interlock.ledger import Ledger
 from interlock.memory import AutoMemory, Topic, relevant
+from interlock.options import Options, PermissionMode, Resume
 from interlock.scripted import Answer, ScriptedServer, SentRequest, cut, reply, tool_use
 from interlock.settings import Settings
 from interlock.world import RandomIds
-from tests.agent.support import Room, sent, tell
+from tests.agent.support import MODEL, Room, sent, tell
 
 SMALL = "claude-3-5-haiku"
 NOTES = {
@@ -124,6 +125,29 @@ async def test_it_stands_behind_the_turn_that_finds_it_once_in_a_session(room: R
     assert counts[0] == 0
     assert counts[found - 1 :] == [1] * (len(counts) - found + 1)
     assert server.verdict() == ()
+
+
+async def test_after_a_resume_it_is_not_told_again(room: Room) -> None:
+    turns = iter(range(200))
+
+    def until_told(words: str) -> Callable[[SentRequest], Answer]:
+        def answer(request: SentRequest) -> Answer:
+            if words in str(sent(request)):
+                return reply("Ok.")
+            return reply(tool_use("Read", calling(f"{next(turns)}.txt")))
+
+        return answer
+
+    bypassing = PermissionMode.BYPASS_PERMISSIONS
+    again = Options(model=MODEL, permission_mode=bypassing, resume=Resume())
+    async with ScriptedServer(until_told("Run `make ship`")) as server, room.open(server) as agent:
+        await tell(agent, "deploy the shop")
+    async with ScriptedServer(until_told("Use alembic")) as server:
+        async with room.open(server, options=again) as agent:
+            await tell(agent, "deploy the shop and migrate the database of orders")
+        last = str(sent(server.requests[-1]))
+
+    assert (last.count("Run `make ship`"), last.count("Use alembic")) == (1, 1)
 
 
 async def test_what_the_model_has_read_by_then_is_left_out(room: Room) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -226,3 +227,71 @@ def test_the_last_part_of_a_name_is_enough_where_one_alone_has_it(
     assert book.find("/commit") is book.skills["git:commit"]
     assert book.find("reset") is None
     assert book.nearest("git:comit") == "git:commit"
+
+
+@pytest.mark.parametrize(
+    ("head", "words"),
+    [
+        ("name: [1, 2]", "name is [1, 2], and no text; it has no effect"),
+        ("description: {a: 1}", "description is {'a': 1}, and no text; it has no effect"),
+        ("model: 5", "model is 5, and no text; it has no effect"),
+        ("context: fork\nagent: true", "agent is True, and no text; it has no effect"),
+        (
+            "allowed-tools: {a: 1}",
+            "allowed-tools is {'a': 1}, and no list of texts; it has no effect",
+        ),
+        (
+            "allowed-tools: [Read, 5]",
+            "allowed-tools is ['Read', 5], and no list of texts; it has no effect",
+        ),
+        ("arguments: 7", "arguments is 7, and no list of texts; it has no effect"),
+        (
+            "arguments: issue 2nd",
+            "arguments: '2nd' is no name, so nothing is filled in for it",
+        ),
+        ("argument-hint: {a: 1}", "argument-hint holds keys, and is no text; it has no effect"),
+    ],
+)
+def test_a_field_of_the_wrong_kind_is_named_and_does_nothing(
+    home: Path, project: Path, head: str, words: str
+) -> None:
+    path = project / ".claude" / "skills" / "odd" / "SKILL.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"---\n{head}\n---\nDo it.\n")
+
+    found = catalogue(home, [project])
+
+    assert [(one.path, one.words) for one in found.problems] == [(path, words)]
+    (only,) = found.skills.values()
+    assert (only.name, only.allowed_tools, only.model, only.agent) == ("odd", (), None, None)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "description: 5",
+        "argument-hint: [issue]",
+        "allowed-tools: Bash(git add:*), Read",
+        "allowed-tools: [Bash(ls), Read]",
+        "arguments: [issue, branch]",
+        "arguments: issue, branch",
+        "model: inherit",
+    ],
+)
+def test_a_field_of_the_right_kind_is_not_odd(home: Path, project: Path, head: str) -> None:
+    path = project / ".claude" / "skills" / "plain" / "SKILL.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"---\n{head}\n---\nDo it.\n")
+
+    assert catalogue(home, [project]).problems == ()
+
+
+def test_a_skill_that_is_a_pipe_is_named(home: Path, project: Path) -> None:
+    path = project / ".claude" / "skills" / "pipe" / "SKILL.md"
+    path.parent.mkdir(parents=True)
+    os.mkfifo(path)
+
+    (problem,) = catalogue(home, [project]).problems
+
+    assert problem.unusable
+    assert problem.words == "it cannot be read: it is a pipe, and no file"
