@@ -138,7 +138,7 @@ def test_the_sdk_sees_a_command_in_the_background_as_a_task(shell: Shell) -> Non
     scripts = {
         "go": [
             reply(tool_use("Bash", command, id="toolu_go")),
-            reply(tool_use("Sleep", {"seconds": 600})),
+            reply(tool_use("TaskOutput", {"task_id": "bash_1", "block": True})),
             reply("it has ended"),
         ]
     }
