@@ -21,16 +21,18 @@ from interlock.configuration import (
     StandingRule,
     load,
 )
-from interlock.errors import ConfigurationError, SettingsError
+from interlock.errors import ConfigurationError, SettingsError, UsageError
 from interlock.home import home_of
 from interlock.hooks import Hook, idle
 from interlock.hooks import parse as parse_hooks
 from interlock.key_helper import key_from
 from interlock.mcp.settings import McpSettings
 from interlock.mcp_files import Allowed, servers
+from interlock.memory import Withheld
 from interlock.memory.files import LOCAL, Places
 from interlock.options import GivenRule, Options
 from interlock.permissions import BadRule, Rule, Rules
+from interlock.permissions.explain import judge_of
 from interlock.permissions.paths import expanded_home
 from interlock.sandbox import BadSandbox, SandboxSettings, ignored, tightening
 from interlock.sandbox import parse as parse_sandbox
@@ -69,16 +71,17 @@ def configured(
     sandbox, unheard = _sandbox(found, problems)
     if problems:
         raise ConfigurationError(problems)
+    rules = tuple(counted for rule in found.permissions for counted in _counted(rule, cwd))
     agents = agent_files.found(
         cwd,
         home_of(environ),
         user=Source.USER in flags.sources,
         project=Source.PROJECT in flags.sources,
+        withheld=_withheld(options, rules),
     )
     mcp = _mcp(found, flags, cwd, home_of(found.environ))
     warnings = (*found.warnings, *agents.warnings, *never_run, *_strange(found), *unheard)
     found = attrs.evolve(found, warnings=(*warnings, *mcp.warnings))
-    rules = (counted for rule in found.permissions for counted in _counted(rule, cwd))
     settings = settings_of(found)
     helper = found.api_key_helper
     if key and helper is not None and settings.api_key is None and settings.auth_token is None:
@@ -131,6 +134,14 @@ def _notes_unwanted(flags: Flags, cwd: Path, home: Path) -> Iterator[str]:
         yield f"{_quoted(Places(cwd=cwd, home=home).top)}/**"
     if Source.LOCAL not in flags.sources:
         yield f"**/{LOCAL}"
+
+
+def _withheld(options: Options, rules: tuple[GivenRule, ...]) -> Withheld:
+    """Which files must not be told unasked. Raises UsageError for a flag that is no rule."""
+    try:
+        return judge_of(attrs.evolve(options, rules=(*options.rules, *rules))).withholds
+    except BadRule as error:
+        raise UsageError(str(error)) from error
 
 
 def _auto_memory(found: Configuration, settings: Settings) -> bool:

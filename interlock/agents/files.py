@@ -19,6 +19,7 @@ from attrs import define, field
 from interlock.agents.definition import KNOWN, AgentDefinition, BadDefinition, definition_of
 from interlock.errors import UsageError
 from interlock.front_matter import fronted
+from interlock.memory.withheld import Withheld, told_freely
 from interlock.regular_files import read_regular
 
 LARGEST = 200_000  # bytes; a prompt that is longer leaves no room to work in
@@ -33,11 +34,20 @@ class Found:
     types: dict[str, AgentDefinition] = field(factory=dict)
     warnings: list[str] = field(factory=list)  # what may do something else than was meant
     notes: list[str] = field(factory=list)  # keys that do nothing here: told on request
+    withheld: Withheld = told_freely
 
 
-def found(cwd: Path, home: Path, *, user: bool = True, project: bool = True) -> Found:
-    """The agent types in files, for a session in `cwd`."""
-    result = Found()
+def found(
+    cwd: Path,
+    home: Path,
+    *,
+    user: bool = True,
+    project: bool = True,
+    withheld: Withheld = told_freely,
+) -> Found:
+    """The agent types in files, for a session in `cwd`, but for what is withheld: the model is
+    told what they are for, and an agent its whole text."""
+    result = Found(withheld=withheld)
     if user:
         _take(home / "agents", "user", home, result)
     for folder in _from_the_top(cwd) if project else ():
@@ -80,6 +90,9 @@ def _take(folder: Path, whose: str, root: Path, result: Found) -> None:
     """Read the files of one folder; what they define goes over what is there by that name."""
     here: dict[str, Path] = {}
     for path in _files(folder, result):
+        if (why := result.withheld(path)) is not None:
+            result.warnings.append(f"{path}: left out: {why}")
+            continue
         try:
             made = _read(path, f"{whose}, {_shown(path, root)}", result)
         except OSError as error:

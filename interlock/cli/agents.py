@@ -15,8 +15,11 @@ from interlock.agents.files import found, from_json
 from interlock.cli.flags import Parser, decoded
 from interlock.cli.main import complain
 from interlock.configuration import Flags, load, sources_of
+from interlock.configured import configured
 from interlock.errors import UsageError
 from interlock.home import home_of
+from interlock.options import Options
+from interlock.permissions.explain import judge_of
 from interlock.remote.token import VARIABLE
 from interlock.tools import names
 
@@ -31,7 +34,10 @@ def run(argv: Sequence[str]) -> int:
     asked = parser.parse_args([decoded(each) for each in argv])
     if sys.stdout is None:
         raise UsageError("standard output is closed: there is nowhere to put the answer")
-    files = found(Path.cwd().resolve(), home_of(os.environ))
+    cwd, flags = Path.cwd().resolve(), Flags(sources=sources_of(None))
+    settings = configured(Options(cwd=cwd), flags, os.environ, key=False)
+    withheld = judge_of(settings.options).withholds
+    files = found(cwd, home_of(os.environ), withheld=withheld)
     given = from_json(asked.agents) if asked.agents else ()
     types = Catalogue.of((*files.types.values(), *given)).types.values()
     if asked.json:

@@ -13,7 +13,7 @@ from pathlib import Path
 from attrs import frozen
 
 from interlock.memory.note_file import NO_TEXT
-from interlock.memory.withheld import Withheld, told_freely
+from interlock.memory.withheld import Withheld, is_text, told_freely, within_git
 from interlock.regular_files import problem_of, read_regular
 
 INDEX = "MEMORY.md"
@@ -68,14 +68,22 @@ class AutoMemory:
         """The index as it is told; None where there is none."""
         if not os.path.lexists(self.index):
             return None
-        if (why := self.withheld(self.index)) is not None:
-            return _not_told(f"left out: {why}")
+        if (why := problem_of(self.index) or self._refusal()) is not None:
+            return _not_told(why)
         try:
             data = read_regular(self.index)
         except OSError as error:
-            why = problem_of(self.index) or f"it cannot be read: {error.strerror or error}"
-            return _not_told(why)
+            return _not_told(f"it cannot be read: {error.strerror or error}")
         return _not_told(NO_TEXT, len(data)) if b"\0" in data else beginning(data)
+
+    def _refusal(self) -> str | None:
+        """Why the index must not be told, whatever is in it. The memory of a type of agents may
+        come with a repository, links and all."""
+        real, folder = (Path(os.path.realpath(path)) for path in (self.index, self.folder))
+        if not real.is_relative_to(folder) and (within_git(real) or not is_text(real)):
+            return f"left out: it is a link to {real}, outside the memory and no text"
+        why = self.withheld(self.index)
+        return None if why is None else f"left out: {why}"
 
     def told(self, *, writes: bool = True) -> str:
         """For the system prompt: how the memory is kept, and its index. Without tools that write

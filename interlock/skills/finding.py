@@ -6,6 +6,7 @@ project `.interlock` goes before `.claude`, and the folder nearer to the work be
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -61,7 +62,7 @@ def catalogue(home: Path, folders: Sequence[Path], withheld: Withheld = told_fre
     skills: dict[str, Skill] = {}
     shadowed, problems = list[Skill](), list[Problem]()
     for path, name, kind, origin in _files(home, folders):
-        if (why := withheld(path)) is not None:
+        if (why := withheld(path) or _leads_elsewhere(path)) is not None:
             problems.append(Problem(path=path, words=f"left out: {why}"))
             continue
         try:
@@ -75,6 +76,15 @@ def catalogue(home: Path, folders: Sequence[Path], withheld: Withheld = told_fre
         else:
             skills[found.name] = found
     return Catalogue(skills=skills, shadowed=tuple(shadowed), problems=tuple(problems))
+
+
+def _leads_elsewhere(path: Path) -> str | None:
+    """A link to instructions kept elsewhere is common; one to a key is none of them, and its
+    first line would stand in the list."""
+    real = Path(os.path.realpath(path))
+    if real.is_file() and real.suffix.lower() != ".md":
+        return f"it is a link to {real}, which is no text"
+    return None
 
 
 def marks(home: Path, folders: Sequence[Path]) -> tuple[Mark, ...]:

@@ -211,6 +211,26 @@ def test_a_types_file_is_used_by_a_run_and_a_bad_one_is_told_before_it(shell: Sh
     assert "bad.md:1: it has no description" in ran.err
 
 
+def test_a_type_whose_file_must_not_be_read_is_left_out_and_named(shell: Shell) -> None:
+    path = shell.folder / ".claude" / "agents" / "closed.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("---\nname: closed\ndescription: SECRET\n---\nSECRET")
+    with ServerThread([reply("Hello.")]) as server:
+        env = {"ANTHROPIC_BASE_URL": server.base_url}
+        rule = "Read(.claude/agents/**)"
+        ran = shell.run("-p", "hi", "--disallowedTools", rule, program=REAL, env=env)
+        told = str(server.requests[0].body)
+    (shell.folder / ".claude" / "settings.json").write_text(
+        '{"permissions": {"deny": ["Read(.claude/agents/**)"]}}'
+    )
+    listed = shell.run("agents", program=REAL)
+
+    assert (ran.code, "SECRET" in told) == (0, False)
+    assert f"{path}: left out: the rule {rule} (the flag --disallowedTools) forbids it" in ran.err
+    assert "closed" not in listed.out
+    assert f"{path}: left out: the rule {rule} (" in listed.err
+
+
 def test_no_files_are_read_where_no_source_is_chosen(shell: Shell) -> None:
     put(shell, "reviewer.md", "---\nname: reviewer\ndescription: Reviews.\n---\nYou review.")
 

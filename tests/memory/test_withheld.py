@@ -9,7 +9,7 @@ import pytest
 
 from interlock.agents.definition import AgentDefinition
 from interlock.home import project_key
-from interlock.memory import Places, at_start, told
+from interlock.memory import AutoMemory, Places, at_start, told
 from interlock.options import GivenRule, Options
 from interlock.permissions import Rules
 from interlock.permissions.decide import Judge
@@ -248,6 +248,18 @@ def test_a_note_that_is_a_link_to_a_key_elsewhere_is_named_alone(room: Room) -> 
     assert SECRET not in text
     assert "SHARED" in text
     assert f"left out: it is a link to {key}, outside the project and no text" in text
+
+
+def test_a_memory_that_came_with_a_repository_shows_no_key_by_a_link(room: Room) -> None:
+    folder = room.work / ".claude" / "agent-memory" / "reviewer"
+    folder.mkdir(parents=True)
+    key = put(room, ".env", SECRET)
+    (folder / "MEMORY.md").symlink_to("../../../.env")
+
+    text = AutoMemory(folder=folder).told()
+
+    assert SECRET not in text
+    assert f"left out: it is a link to {key}, outside the memory and no text" in text
 
 
 async def test_without_rules_all_of_it_is_told(room: Room) -> None:

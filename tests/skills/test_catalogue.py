@@ -295,3 +295,18 @@ def test_a_skill_that_is_a_pipe_is_named(home: Path, project: Path) -> None:
 
     assert problem.unusable
     assert problem.words == "it cannot be read: it is a pipe, and no file"
+
+
+def test_a_skill_that_is_a_link_to_a_key_is_named_alone(home: Path, project: Path) -> None:
+    (project / "id_rsa").write_text("SECRET")
+    kept = skill(home.parent / "shared", "kept")
+    for name, target in (("key", project / "id_rsa"), ("kept", kept)):
+        path = project / ".claude" / "skills" / name / "SKILL.md"
+        path.parent.mkdir(parents=True)
+        path.symlink_to(target)
+
+    found = catalogue(home, [project])
+
+    assert list(found.skills) == ["kept"]
+    (problem,) = found.problems
+    assert problem.words == f"left out: it is a link to {project}/id_rsa, which is no text"
