@@ -42,8 +42,13 @@ NO_CHANCES = Limits(
 )
 
 
-def verdict(limits: Limits, machine: Machine[Loop] = LOOP) -> Verdict[Loop]:
-    """Check `machine` against every law; the bounds are those for `limits`, with one fallback."""
+def verdict(
+    limits: Limits, machine: Machine[Loop] = LOOP, *, places: int = 60_000
+) -> Verdict[Loop]:
+    """Check `machine` against every law; the bounds are those for `limits`, with one fallback.
+
+    Of more than so many `places` nothing is proven, but what is wrong in the first is found.
+    """
     checked = check(
         machine,
         starts=starts(),
@@ -52,7 +57,7 @@ def verdict(limits: Limits, machine: Machine[Loop] = LOOP) -> Verdict[Loop]:
         outer=OUTER,
         inner=INNER,
         turn_over=_turn_over,
-        limit=60_000,
+        limit=places,
         laws=LAWS,
         full=_start(limits=limits, models=("a", "b"), token_budget=1_000_000),
     )

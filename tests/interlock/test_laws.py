@@ -30,6 +30,7 @@ pytestmark = pytest.mark.no_cover
 
 LIMITS = Limits()
 # What is wrong with a table is wrong with few chances too, and is found in a fraction of the time.
+A_PART = 8_000  # places, fewer than there are: what is wrong with a table shows in them
 FEW = Limits(
     max_retries=1, max_mends=1, max_recoveries=1, max_pauses=1, max_stop_blocks=1, max_nudges=1
 )
@@ -282,11 +283,15 @@ MUTANTS = (
 )
 
 
+def test_in_a_part_of_its_places_the_shipped_table_shows_nothing_wrong() -> None:
+    assert {finding.law for finding in verdict(FEW, places=A_PART).findings} == {"search"}
+
+
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_wrong_table_is_found_and_the_edge_is_named(mutant: Mutant) -> None:
     wrong: Machine[Loop] = LOOP.with_edges(mutant.mutation(LOOP.edges))
 
-    found = verdict(FEW, wrong)
+    found = verdict(FEW, wrong, places=A_PART)
 
     assert not found.ok
     assert mutant.expected in "\n".join(str(finding.edge) for finding in found.findings)
