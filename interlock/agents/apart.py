@@ -24,6 +24,7 @@ from interlock.sandbox import Mode, opened
 from interlock.settings import Settings
 from interlock.tools import ToolError
 from interlock.worktrees import NoWorktree, Worktree
+from phases.world.updates import Notice
 
 WORKTREE = "worktree"
 _TOLD = (
@@ -56,9 +57,15 @@ class Apart:
                     )
             except BaseException:
                 cut = ended[-1] if ended else Report(text="", error="aborted_streaming")
-                seat.ended(await _with_its_tree(cut, tree, lacks))
+                report, became = await _with_its_tree(cut, tree, lacks)
+                seat.ended(report)
+                if not became.gone:  # no model reads it now: the next to take the session up does
+                    self.tree.show(Notice("warning", worktrees.left(became)))
                 raise
-            return await _with_its_tree(report, tree, lacks)
+            report, became = await _with_its_tree(report, tree, lacks)
+            if not became.gone:
+                worktrees.tell(tree)
+            return report
 
     @asynccontextmanager
     async def _worktree(self, errand: Errand) -> AsyncIterator[tuple[Worktree, int]]:
@@ -107,14 +114,14 @@ def _within(tree: Worktree, folder: Path) -> Path:
     return there if there.is_dir() else tree.path
 
 
-async def _with_its_tree(report: Report, tree: Worktree, lacks: int) -> Report:
-    """The report, with what became of the worktree."""
+async def _with_its_tree(
+    report: Report, tree: Worktree, lacks: int
+) -> tuple[Report, worktrees.Cleared]:
+    """The report, with what became of the worktree; and that itself."""
     with anyio.CancelScope(shield=True):
         became = await worktrees.cleared(tree)
     notes = [worktrees.told(became)]
-    if not became.gone:
-        worktrees.tell(tree)
     if lacks:
         many = "change of yours was" if lacks == 1 else "changes of yours were"
         notes.append(f"{lacks} {many} in no commit when it began: it worked without.")
-    return evolve(report, notes=(*report.notes, *notes))
+    return evolve(report, notes=(*report.notes, *notes)), became

@@ -26,6 +26,8 @@ def errand_of(arguments: Arguments, context: ToolContext, crew: Crew, agent_id: 
     loop = parent.standing.loop if parent is not None else None
     if parent is None or loop is None:
         raise ToolError("No agent can be started now: no run is under way.")
+    if not arguments["prompt"].strip():
+        raise ToolError("`prompt` is empty: say in it all that the agent needs to know.")
     depth = parent.who.depth + 1
     tree.insist_on_depth(depth)
     definition = definition_of(arguments, crew)

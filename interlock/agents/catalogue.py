@@ -46,7 +46,7 @@ class Catalogue:
             near = get_close_matches(wanted, [*allowed, FORK], n=1)
             hint = f" Did you mean {near[0]}?" if near else ""
             why = f"There is no agent type {wanted!r}.{hint}"
-        raise UnknownType(f"{why} There are: {', '.join((*allowed, FORK))}.")
+        raise UnknownType(f"{why} There are: {', '.join(dict.fromkeys((*allowed, FORK)))}.")
 
     def told(self, among: tuple[str, ...] | None = None, *, forks: bool = True) -> str:
         """A line for each, for the model."""
@@ -57,7 +57,8 @@ class Catalogue:
             line = f"- {one.name}: {_short(one.description)} (tools: {_tools(one)})"
             left -= len(line)
             lines.append(line if left > 0 else f"- {one.name}")
-        return "\n".join([*lines, _FORK] if forks else lines)
+        own = FORK in self.types  # a type of that name goes over ours
+        return "\n".join([*lines, _FORK] if forks and not own else lines)
 
 
 def _short(text: str) -> str:

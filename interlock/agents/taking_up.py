@@ -20,7 +20,7 @@ _BEGUN = (
     " again. What it has changed by then is not known: look, before you repeat it. Its steps are"
     " in {transcript}."
 )
-_ENDED = "The program was ended after this agent had finished, and before you were told. "
+_ENDED = "The program was ended before you were told what became of this agent. "
 
 
 def results_of(paths: SessionPaths, cap: int) -> dict[str, ToolResult]:
@@ -54,7 +54,8 @@ async def left_by_agents(home: Path, session_id: str) -> tuple[str, ...]:
         if not became.gone and became.tree.record.exists():
             tell(became.tree)
             about = f"the agent {became.tree.agent_id} ({became.tree.description})"
-            notes.append(f"The program was ended while {about} was at work. {told(became)}")
+            words = f"With the program, or by the user, {about} was ended at its work."
+            notes.append(f"{words} {told(became)}")
     return tuple(notes)
 
 

@@ -18,7 +18,7 @@ from interlock.worktrees.making import (
     planned,
 )
 from interlock.worktrees.record import Busy, Worktree, all_of, folder_for, held, tell
-from interlock.worktrees.telling import told
+from interlock.worktrees.telling import left, told
 
 __all__ = [
     "BRANCHES",
@@ -37,6 +37,7 @@ __all__ = [
     "folder_for",
     "ground_of",
     "held",
+    "left",
     "looked_at",
     "made",
     "planned",

@@ -43,6 +43,7 @@ class Examined:
 
     reasons: tuple[str, ...] = ()  # why it stays, a line each
     commits: tuple[Commit, ...] = ()  # that its base does not hold, newest first
+    on_branch: frozenset[str] = frozenset()  # the ids of those that its branch holds
     files: tuple[str, ...] = ()  # that no commit holds: "changed: a.txt"
     stat: str = ""  # git's own, of all that is different from the base
 
@@ -72,9 +73,16 @@ async def examined(tree: Worktree) -> Examined:
         # Only where nothing else was found: it walks the whole tree.
         reasons += [] if reasons else list(_repositories_inside(tree.path))
         stat = await _stat(tree)
+        merging = await _logged(tree, head.tip, f"^{tree.base}") if head.tip else ()
     except (GitFailed, OSError) as error:
         return Examined(reasons=(f"it could not be looked at: {error}",))
-    return Examined(reasons=tuple(reasons), commits=(*commits, *lost), files=files, stat=stat)
+    return Examined(
+        reasons=tuple(reasons),
+        commits=(*commits, *lost),
+        on_branch=frozenset(each.id for each in merging),
+        files=files,
+        stat=stat,
+    )
 
 
 @frozen(kw_only=True)

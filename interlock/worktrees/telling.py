@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from interlock.worktrees.clearing import Cleared
 
@@ -36,8 +36,29 @@ def told(cleared: Cleared, *, for_model: bool = True) -> str:
         detached = [each for each in found.reasons if each.startswith(("HEAD", "it is on"))]
         parts += [f"{each[:1].upper()}{each[1:]}." for each in detached]
         if for_model:
-            parts.append(f"Take over what you want of it (git merge {tree.branch}, say).")
+            parts.append(f"Take over what you want of it: {'; '.join(_ways(cleared))}.")
     return "\n".join(parts)
+
+
+def left(cleared: Cleared) -> str:
+    """A line for the person who has ended its agent."""
+    tree = cleared.tree
+    return (
+        f"a sub-agent was stopped, and what it did is kept: {tree.path}, on the branch"
+        f" {tree.branch} (interlock worktrees)"
+    )
+
+
+def _ways(cleared: Cleared) -> Iterator[str]:
+    """How what is in it comes over. A merge brings only what its branch holds."""
+    tree, found = cleared.tree, cleared.found
+    loose = [each.id[:12] for each in found.commits if each.id not in found.on_branch]
+    if found.on_branch:
+        yield f"git merge {tree.branch}"
+    if loose:
+        yield f"git cherry-pick {' '.join(reversed(loose))} (on no branch)"
+    if found.files:
+        yield f"copy from {tree.path} what no commit holds"
 
 
 def _listed(lines: Sequence[str]) -> str:

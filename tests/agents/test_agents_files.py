@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from interlock.agents.catalogue import Catalogue
+from interlock.agents.catalogue import Catalogue, UnknownType
 from interlock.agents.definition import AgentDefinition, BadDefinition, definition_of
 from interlock.agents.files import found, from_json
 from interlock.errors import UsageError
@@ -215,6 +215,16 @@ def test_what_is_given_goes_over_what_is_built_in() -> None:
     assert catalogue.find(None).name == "general-purpose"
     assert catalogue.find("general").name == "general-purpose"
     assert "- Explore: mine (tools: yours)" in catalogue.told()
+
+
+def test_a_type_called_fork_is_told_once_and_goes_over_the_built_in_one() -> None:
+    catalogue = Catalogue.of((AgentDefinition(name="fork", description="mine", prompt="M."),))
+
+    assert catalogue.told().count("- fork:") == 1
+    assert "- fork: mine" in catalogue.told()
+    with pytest.raises(UnknownType) as unknown:
+        catalogue.find("nobody")
+    assert str(unknown.value).count("fork") == 1
 
 
 def test_a_hundred_types_with_long_descriptions_stay_within_a_budget() -> None:

@@ -114,7 +114,7 @@ async def test_a_result_on_disk_is_told_and_one_that_had_begun_is_told_as_such(
     quick, slow = results(request)
     assert quick[0] == "q"
     assert "the quick report" in quick[1]
-    assert quick[1].startswith("The program was ended after this agent had finished")
+    assert quick[1].startswith("The program was ended before you were told")
     assert not quick[2]
     assert slow[:1] == ("s",)
     assert "the program was ended while the agent" in slow[1]

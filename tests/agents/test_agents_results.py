@@ -35,6 +35,18 @@ async def test_a_child_begins_afresh_and_its_parent_grows_by_one_result(room: Ro
     assert "alpha" not in result[1]
 
 
+async def test_an_empty_prompt_starts_no_child(room: Room) -> None:
+    call = tool_use("Agent", {"description": "look", "prompt": " \n"})
+    answers = by_prompt({"go": [reply(call), reply("ok")]})
+    async with ScriptedServer(answers) as server, room.open(server) as agent:
+        await tell(agent, "go")
+
+    ((_, said, bad),) = results(server.requests[1])
+    assert bad
+    assert "`prompt` is empty" in said
+    assert len(server.requests) == 2
+
+
 async def test_its_system_prompt_is_its_own_and_the_projects_notes_are_shared(room: Room) -> None:
     (room.work / "CLAUDE.md").write_text("Always write tests.")
     reviewer = AgentDefinition(name="reviewer", description="reviews", prompt="You review code.")

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from interlock.agents.files import found
-from interlock.options import Options, PermissionMode
+from interlock.options import Options, PermissionMode, Resume
 from interlock.sandbox import Mode, bubblewrap
 from interlock.scripted import ScriptedServer, reply, tool_use
 from interlock.worktrees import Worktree, all_of
-from phases.world.updates import FromAgent, ToolProgress, Update
-from tests.agent.support import MODEL, Room, living, results, tell
+from phases.world.updates import FromAgent, Notice, ToolProgress, Update
+from tests.agent.support import MODEL, Room, living, results, sent, tell
 from tests.agents.families import by_prompt, hand, of
 from tests.worktrees.repositories import ALONE, branches, repository, sh, trees
 
@@ -240,8 +240,38 @@ async def test_an_interrupt_keeps_what_was_done_by_then(room: Room) -> None:
         told = await tell(agent, "go", on=stop)
 
     (tree,) = left(room)
+    warnings = [one.text for one in told.updates if isinstance(one, Notice)]
     assert told.ending[0].startswith("aborted_")
     assert (tree.path / "half.txt").read_text() == "half\n"
+    assert f"what it did is kept: {tree.path}, on the branch {tree.branch}" in warnings[-1]
+    assert living(room.home) == []
+
+
+async def test_the_next_to_take_the_session_up_is_told_what_an_interrupt_left(room: Room) -> None:
+    scripts = {
+        "go": [reply(apart("work")), reply("I see.")],
+        "work": [bash("echo half > half.txt; echo begun; sleep 600"), reply("done")],
+        "go on": [reply("Taken over.")],
+    }
+    async with ScriptedServer(by_prompt(scripts)) as server:
+        async with room.open(server) as agent:
+
+            def stop(update: Update, number: int) -> None:
+                if isinstance(update, FromAgent) and isinstance(update.update, ToolProgress):
+                    agent.interrupt()
+
+            await tell(agent, "go", on=stop)
+        bypass = PermissionMode.BYPASS_PERMISSIONS
+        again = Options(model=MODEL, permission_mode=bypass, resume=Resume())
+        async with room.open(server, options=again) as agent:
+            await tell(agent, "go on")
+
+    (tree,) = left(room)
+    said = str(sent(server.requests[-1]))
+    assert said.count(f"Its worktree is {tree.path}") == 1
+    assert "untracked: half.txt" in said
+    assert "git merge" not in said
+    assert tree.told
     assert living(room.home) == []
 
 

@@ -58,6 +58,10 @@ async def test_what_stays_is_told_with_its_branch_and_its_commits(tmp_path: Path
     assert f"{sh('git -C ../wt-detached rev-parse --short=12 HEAD', repo)} three" in detached
     assert "HEAD is detached" in detached
     assert "ignored by git: out/" in ignored
+    third = sh("git -C ../wt-detached rev-parse --short=12 HEAD", repo)
+    assert committed.endswith("Take over what you want of it: git merge wt-committed.")
+    assert detached.endswith(f": git cherry-pick {third} (on no branch).")
+    assert ignored.endswith(f": copy from {tmp_path}/wt-ignored what no commit holds.")
 
 
 _INNER = (
