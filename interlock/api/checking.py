@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from inspect import iscoroutinefunction
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -119,6 +120,8 @@ def _endings(options: AgentOptions) -> Iterator[str]:
     for one in options.endings:
         if not isinstance(one, Ending) or not callable(one.when):
             yield f"endings: {one!r} is no Ending(name, when)"
+        elif iscoroutinefunction(one.when):
+            yield f"endings: the rule of {one.name!r} is async; rules are plain functions"
         elif not one.name.strip() or one.name in ENDINGS:
             yield f"endings: {one.name!r} is the table's own name, or empty; choose another"
         elif one.name in names:

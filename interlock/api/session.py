@@ -174,7 +174,7 @@ class Turn:
                     text = f"{prompt}\n\n{data}" if data else prompt
                     summary = await agent.prompt(text, teller.show, typed=prompt)
                 else:
-                    parts = (*prompt, *([Text(data)] if data else []))
+                    parts = (*_parts(prompt), *([Text(data)] if data else []))
                     queued = Queued(id=str(uuid4()), content=parts)
                     summary = await agent.prompt(queued, teller.show)
                 if last:
@@ -208,6 +208,15 @@ class Turn:
             servers=tuple(agent.servers.status()),
             transcript=agent.transcript_path,
         )
+
+
+def _parts(prompt: object) -> tuple[Text | Media, ...]:
+    """The parts of a prompt. Raises UsageError: anything else would stay in the history."""
+    if isinstance(prompt, list | tuple) and all(isinstance(one, Text | Media) for one in prompt):
+        return tuple(prompt)
+    raise UsageError(
+        f"{repr(prompt)[:80]} is no prompt: give text, or a list of Text and image(...)"
+    )
 
 
 def running_loop() -> asyncio.AbstractEventLoop:

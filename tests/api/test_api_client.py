@@ -19,6 +19,18 @@ def write(text: str) -> Answer:
     return reply("", tool_use("Write", {"file_path": "new.txt", "content": text}))
 
 
+@pytest.mark.parametrize("wrong", [["str"], [5], b"x", None, {"a": 1}])
+async def test_what_is_no_prompt_is_refused_and_spoils_no_later_one(
+    tmp_path: Path, wrong: object
+) -> None:
+    async with scene([reply("one")], tmp_path) as place, Client(place.options()) as client:
+        with pytest.raises(UsageError, match="is no prompt"):
+            await client.run(wrong)  # type: ignore[arg-type]
+        result = await client.run("1")
+
+    assert result.text == "one"
+
+
 async def test_prompts_of_a_client_share_one_history(tmp_path: Path) -> None:
     async with (
         scene([reply("one"), reply("two")], tmp_path) as place,

@@ -14,6 +14,13 @@ from interlock.api.opening import Opening
 from interlock.options import PermissionMode
 
 
+async def _asked_elsewhere(progress: object) -> bool:
+    return False
+
+
+async_rule: Any = _asked_elsewhere  # what no type checker would let pass
+
+
 @pytest.mark.parametrize(
     ("field", "value", "line"),
     [
@@ -35,6 +42,7 @@ from interlock.options import PermissionMode
         ("hooks", [interlock.hook("Stop", timeout=-1)(print)], "no time limit of a Stop hook"),
         ("agents", ["reviewer"], "agents: 'reviewer' is no AgentDefinition"),
         ("endings", [bool], "is no Ending(name, when)"),
+        ("endings", [Ending("a", async_rule)], "endings: the rule of 'a' is async"),
         ("endings", [Ending("completed", bool)], "'completed' is the table's own name"),
         ("endings", [Ending("a", bool), Ending("a", bool)], "endings: two are called 'a'"),
         ("session_id", "x", "session_id: 'x' is no UUID"),
