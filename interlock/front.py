@@ -14,6 +14,7 @@ from attrs import frozen
 
 from interlock.context.microcompact import context_edits
 from interlock.knowledge import Knowledge
+from interlock.ledger import Ledger
 from interlock.model import AnthropicModel
 from interlock.offer import Offer
 from interlock.options import Asking, Options, Thinking
@@ -38,6 +39,16 @@ class Front:
         """How large it is without the tools, estimated."""
         texts = (*self.system, self.notes or "")
         return round(sum(len(text.encode()) for text in texts) / BYTES_PER_TOKEN)
+
+
+@frozen(kw_only=True)
+class Line:
+    """One agent's line to the model."""
+
+    offer: Offer
+    front: Front
+    adapter: AnthropicModel
+    ledger: Ledger  # what is asked goes through it, and so is booked
 
 
 async def front_of(options: Options, cwd: Path, offer: Offer, knowledge: Knowledge) -> Front:

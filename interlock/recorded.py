@@ -6,9 +6,8 @@ The same for the main agent and for its children; whose parts these are is their
 from __future__ import annotations
 
 from interlock.context.keepsakes import Keepsakes
+from interlock.front import Line
 from interlock.home import AgentPaths, SessionPaths
-from interlock.ledger import Ledger
-from interlock.model import AnthropicModel
 from interlock.permissions import ChildGate, Gate
 from interlock.recording import Recordings
 from interlock.running import Shared
@@ -18,9 +17,8 @@ from interlock.window import surroundings
 
 def recordings_of(
     shared: Shared,
+    line: Line,
     *,
-    ledger: Ledger,
-    adapter: AnthropicModel,  # the one that the ledger books
     gate: Gate | ChildGate,
     reads: FileReads,
     keepsakes: tuple[Keepsakes, ...],
@@ -29,8 +27,8 @@ def recordings_of(
     """`keepsakes` are what is put back beside a summary, before the recently read files."""
     settings, wanted = shared.settings, shared.options.record
     around = surroundings(
-        model=ledger,
-        count=adapter.count,
+        model=line.ledger,
+        count=line.adapter.count,
         clock=shared.clock,
         ids=shared.ids,
         hooks=shared.hooks,

@@ -56,7 +56,7 @@ STRANGERS = {
         "permissions",
         "prompt",
         "quiet",
-        "recording",
+        "recorded",
         "regular_files",
         "running",
         "sandbox",

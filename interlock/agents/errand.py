@@ -51,6 +51,11 @@ class Errand:
     background: bool = False
 
     @property
+    def is_fork(self) -> bool:
+        """Whether it goes on from the conversation of its parent."""
+        return self.inherited is not None
+
+    @property
     def effort(self) -> str | None:
         """What the skill that it runs says goes before what its type says."""
         asked = None if self.skill is None else self.skill.effort

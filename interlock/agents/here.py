@@ -74,7 +74,7 @@ async def _said(errand: Errand, seat: Seat, worker: Worker) -> tuple[Message, ..
         Message(id=ids.new(), role="user", kind=Kind.NOTE, content=(Text(_reminder(note)),))
         for note in notes
     ]
-    if errand.inherited is not None:
+    if errand.is_fork:
         prompt = f"{_reminder(_FORKED)}\n\n{prompt}"
     said.append(Message(id=ids.new(), role="user", kind=Kind.PROMPT, content=(Text(prompt),)))
     return tuple(said)

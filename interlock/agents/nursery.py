@@ -7,8 +7,8 @@ child is wanted (`crew`), nor how it runs (`running`).
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,30 +18,26 @@ from attrs import evolve, frozen
 
 from interlock.agents.crew import Crew, Tree
 from interlock.agents.errand import Errand, Seat
+from interlock.agents.grants import as_parent, granted
 from interlock.agents.memories import memory_of, rights_to
-from interlock.agents.servers import Lending, granted
-from interlock.agents.tools import NOT_FOR_CHILDREN, Withheld
-from interlock.context.keepsakes import Keepsakes
-from interlock.front import Front, edits_of, environment_for
+from interlock.agents.servers import Lending
+from interlock.front import Front, Line, edits_of, environment_for
 from interlock.home import AgentPaths, SessionPaths
 from interlock.hooks import parse
 from interlock.inbox import Mail
 from interlock.kept import OpenTodos
 from interlock.knowledge import Knowledge
 from interlock.ledger import Ledger
-from interlock.mcp import SERVER_TOOLS
-from interlock.mcp.names import PREFIX, server_of
 from interlock.model import AnthropicModel
 from interlock.offer import offer_of
 from interlock.permissions import BadRule, ChildGate, Rules
 from interlock.prompt import system_blocks
-from interlock.recording import Recordings
+from interlock.recorded import recordings_of
 from interlock.running import Identity, Shared, Worker
 from interlock.sessions import Transcript
 from interlock.settled import Settled
 from interlock.tools import FileReads, TodoList, Tool, ToolError, ToolSession
 from interlock.tools.tool import keeps_nothing
-from interlock.window import surroundings
 
 if TYPE_CHECKING:  # it makes our tools, and so imports us
     from interlock.offered import Workshop
@@ -53,6 +49,18 @@ class Child:
 
     worker: Worker
     crew: Crew
+
+
+@frozen(kw_only=True)
+class _Own:
+    """What a child has for itself alone before it has tools."""
+
+    gate: ChildGate
+    knowledge: Knowledge
+    todos: TodoList
+    crew: Crew
+    mail: Mail
+    transcript: Transcript
 
 
 @frozen(kw_only=True)
@@ -70,99 +78,121 @@ class Nursery:
     @asynccontextmanager
     async def born(self, errand: Errand, seat: Seat) -> AsyncIterator[Child]:
         """A child, ready to run. Leaving ends whatever it has left running."""
-        shared, paths = seat.parent.shared, self.paths.agent(errand.agent_id)
-        fork = errand.inherited is not None
-        ground = seat.ground or seat.parent.ground
+        shared, gate = seat.parent.shared, _gate(errand, seat.parent)
         async with AsyncExitStack() as stack:
-            todos, gate = TodoList(), _gate(errand, seat.parent)
-            if shared.options.lent_hooks:
-                own = errand.definition
-                shared.hooks.lend(parse(own.hooks, own.origin), errand.agent_id)
-            stack.callback(shared.hooks.take_back, errand.agent_id)
-            knowledge = self._knowledge(errand, gate, seat)
+            stack.enter_context(_lent_hooks(errand, shared))
             crew = Crew(tree=self.tree, spawns=errand.definition.spawns)
             await stack.enter_async_context(crew)
-            made = evolve(
-                self.workshop,
-                mail=Mail(shared.waiting, errand.agent_id),
-                todos=todos,
-                plan=None,
-                person=None,
-                instructions=knowledge.instructing,
-                sandbox=self.workshop.sandbox if ground is None else ground.sandbox,
-                crew=crew,
-            ).all(self.own_tools)
-            stack.push_async_callback(_closed, made, self.own_tools)
-            tools = _as_parent(made, seat.parent) if fork else _granted(made, errand, seat.parent)
-            if not fork:
-                lending = Lending(
-                    errand=errand,
-                    options=shared.options,
-                    settings=shared.settings,
-                    person=self.workshop.person,
-                    mail=Mail(shared.waiting, errand.agent_id),
-                    show=lambda update: self.tree.show(update),  # another with each prompt
-                    tools=tools,
-                )
-                await stack.enter_async_context(lending.lent())
-            front = await self._front(errand, tools, seat.parent, knowledge)
-            given = seat.parent.offer
-            offer = (
-                given.forked(tools) if fork else offer_of(shared.settings, tools, (), given.api)
-            )
-            adapter = self.adapter.beside(
-                system=front.system,
-                tools=offer.specs,
-                user_context=front.notes,
-                context_name=front.notes_name,
-                context_management=edits_of(shared.settings, offer.specs()),
-                effort=errand.effort,
-            )
-            above = seat.parent.ledger
-            transcript = _transcript(errand, paths, shared)
-            transcript.beside = seat.parent.transcript.beside
-            settled = Settled(adapter, transcript)
-            ledger = Ledger(settled, above, slot=above.slot, helpers=above.helpers)
-            reads = FileReads()
-            if fork:
-                reads.take_up(seat.parent.tool_session.reads.as_data())
-                todos.todos = seat.parent.todos.todos
-            worker = Worker(
-                shared=shared,
-                who=Identity(
-                    agent_id=errand.agent_id, agent_type=errand.agent_type, depth=errand.depth
-                ),
-                ledger=ledger,
+            own = _Own(
                 gate=gate,
-                tools=tools,
-                transcript=transcript,
-                recordings=_recordings(
-                    adapter,
-                    ledger,
-                    paths,
-                    reads,
-                    (OpenTodos(todos), *knowledge.keepsakes),
-                    shared,
-                    gate,
-                ),
-                tool_session=ToolSession(
-                    root=errand.cwd,
-                    spill=paths.tool_results,
-                    reads=reads,
-                    # What lies elsewhere is not what a rewind of the session goes back to.
-                    keep=seat.parent.tool_session.keep if ground is None else keeps_nothing,
-                ),
-                todos=todos,
-                interrupt=seat.interrupt,
-                front=front,
-                offer=offer,
-                knowledge=knowledge,
-                ground=ground,
+                knowledge=self._knowledge(errand, gate, seat),
+                todos=TodoList(),
+                crew=crew,
+                mail=Mail(shared.waiting, errand.agent_id),
+                transcript=_transcript(errand, self.paths.agent(errand.agent_id), seat.parent),
             )
+            tools = await stack.enter_async_context(self._equipped(errand, seat, own))
+            line = await self._line(errand, seat.parent, tools, own)
+            worker = self._worker(errand, seat, own, tools, line)
             crew.parent = worker
-            knowledge.takes_calls(worker.calling)
-            stack.push_async_callback(worker.transcript.aclose)
+            own.knowledge.takes_calls(worker.calling)
+            stack.push_async_callback(own.transcript.aclose)
             yield Child(worker=worker, crew=crew)
+
+    @asynccontextmanager
+    async def _equipped(
+        self, errand: Errand, seat: Seat, own: _Own
+    ) -> AsyncIterator[dict[str, Tool]]:
+        """Its tools, and the servers of its type, if it is no fork."""
+        shared, ground = seat.parent.shared, seat.ground or seat.parent.ground
+        workshop = evolve(
+            self.workshop,
+            mail=own.mail,
+            todos=own.todos,
+            plan=None,
+            person=None,
+            instructions=own.knowledge.instructing,
+            sandbox=self.workshop.sandbox if ground is None else ground.sandbox,
+            crew=own.crew,
+        )
+        made = workshop.all(self.own_tools)
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(_closed, made, self.own_tools)
+            if errand.is_fork:
+                yield as_parent(made, seat.parent)
+                return
+            tools = granted(made, errand, seat.parent)
+            lending = Lending(
+                errand=errand,
+                options=shared.options,
+                settings=shared.settings,
+                person=self.workshop.person,
+                mail=own.mail,
+                show=lambda update: self.tree.show(update),  # another with each prompt
+                tools=tools,
+            )
+            await stack.enter_async_context(lending.lent())
+            yield tools
+
+    async def _line(
+        self, errand: Errand, parent: Worker, tools: dict[str, Tool], own: _Own
+    ) -> Line:
+        """On the connections of the main agent, and on its parent's books."""
+        settings, given, above = parent.shared.settings, parent.offer, parent.ledger
+        front = await self._front(errand, tools, parent, own.knowledge)
+        forked = errand.is_fork
+        offer = given.forked(tools) if forked else offer_of(settings, tools, (), given.api)
+        adapter = self.adapter.beside(
+            system=front.system,
+            tools=offer.specs,
+            user_context=front.notes,
+            context_name=front.notes_name,
+            context_management=edits_of(settings, offer.specs()),
+            effort=errand.effort,
+        )
+        settled = Settled(adapter, own.transcript)
+        ledger = Ledger(settled, above, slot=above.slot, helpers=above.helpers)
+        return Line(offer=offer, front=front, adapter=adapter, ledger=ledger)
+
+    def _worker(
+        self, errand: Errand, seat: Seat, own: _Own, tools: Mapping[str, Tool], line: Line
+    ) -> Worker:
+        parent, paths = seat.parent, self.paths.agent(errand.agent_id)
+        ground, reads = seat.ground or parent.ground, FileReads()
+        if errand.is_fork:
+            reads.take_up(parent.tool_session.reads.as_data())
+            own.todos.todos = parent.todos.todos
+        return Worker(
+            shared=parent.shared,
+            who=Identity(
+                agent_id=errand.agent_id, agent_type=errand.agent_type, depth=errand.depth
+            ),
+            ledger=line.ledger,
+            gate=own.gate,
+            tools=tools,
+            transcript=own.transcript,
+            recordings=recordings_of(
+                parent.shared,
+                line,
+                gate=own.gate,
+                reads=reads,
+                keepsakes=(OpenTodos(own.todos), *own.knowledge.keepsakes),
+                paths=paths,
+            ),
+            tool_session=ToolSession(
+                root=errand.cwd,
+                spill=paths.tool_results,
+                reads=reads,
+                # What lies elsewhere is not what a rewind of the session goes back to.
+                keep=parent.tool_session.keep if ground is None else keeps_nothing,
+            ),
+            todos=own.todos,
+            interrupt=seat.interrupt,
+            front=line.front,
+            offer=line.offer,
+            knowledge=own.knowledge,
+            ground=ground,
+        )
 
     def _knowledge(self, errand: Errand, gate: ChildGate, seat: Seat) -> Knowledge:
         """Notes and skills of its parent, or of its own ground, and the memory of its type, with
@@ -174,7 +204,7 @@ class Nursery:
         if memory is not None:
             gate.lend(rights_to(memory))
         known = parent.knowledge.child(gate, errand.inherited, memory)
-        if seat.ground is None or errand.inherited is not None:
+        if seat.ground is None or errand.is_fork:
             return known
         ground = seat.ground
         copy = (ground.tree, ground.top)
@@ -188,7 +218,7 @@ class Nursery:
         knowledge: Knowledge,
     ) -> Front:
         """System prompt and tools: a fork has those of its parent, to the byte."""
-        if errand.inherited is not None:
+        if errand.is_fork:
             return parent.front
         environment = self.front.environment
         if errand.cwd != self.root:
@@ -207,40 +237,16 @@ class Nursery:
         )
 
 
-def _as_parent(made: Mapping[str, Tool], parent: Worker) -> dict[str, Tool]:
-    """A fork is offered what its parent is, in the same order; what only the main agent may do,
-    it is told when it tries."""
-    made = {**made, **_of_servers(parent)}
-    return {name: made.get(name) or Withheld(tool) for name, tool in parent.tools.items()}
-
-
-def _of_servers(parent: Worker) -> dict[str, Tool]:
-    """A server is asked by whoever may: its tools keep nothing of the agent that calls."""
-    return {name: tool for name, tool in parent.tools.items() if isinstance(tool, SERVER_TOOLS)}
-
-
-def _granted(made: Mapping[str, Tool], errand: Errand, parent: Worker) -> dict[str, Tool]:
-    """What the definition names, else what the parent has. A list is no right: what a call may
-    do is asked of the parent's rights too, each time."""
-    definition, made = errand.definition, {**made, **_of_servers(parent)}
-    wanted = tuple(parent.tools) if definition.tools is None else definition.tools
-    wanted += granted(errand)
-    also = {other: name for name, tool in made.items() for other in tool.also}
-    names = {also.get(name, name) for name in wanted}
-    denied = {also.get(name, name) for name in definition.disallowed_tools if "(" not in name}
-    return {
-        name: tool
-        for name, tool in made.items()
-        if _in(name, names) and not _in(name, denied) and name not in NOT_FOR_CHILDREN
-    }
-
-
-def _in(name: str, names: Collection[str]) -> bool:
-    """Whether a list has this tool, by its name or by the server that it is of."""
-    if name in names:
-        return True
-    server = server_of(name)
-    return server is not None and any(f"{PREFIX}{server}{end}" in names for end in ("", "__*"))
+@contextmanager
+def _lent_hooks(errand: Errand, shared: Shared) -> Iterator[None]:
+    """The hooks of its type, and those of the skills it uses: they go with it."""
+    if shared.options.lent_hooks:
+        own = errand.definition
+        shared.hooks.lend(parse(own.hooks, own.origin), errand.agent_id)
+    try:
+        yield
+    finally:
+        shared.hooks.take_back(errand.agent_id)
 
 
 def _gate(errand: Errand, parent: Worker) -> ChildGate:
@@ -259,41 +265,18 @@ def _rules(errand: Errand) -> Rules:
         raise ToolError(f"The agent type {errand.agent_type} cannot be used: {error}") from error
 
 
-def _transcript(errand: Errand, paths: AgentPaths, shared: Shared) -> Transcript:
-    return Transcript(
+def _transcript(errand: Errand, paths: AgentPaths, parent: Worker) -> Transcript:
+    settings = parent.shared.settings
+    transcript = Transcript(
         paths.transcript,
         session_id=paths.session.session_id,
         cwd=errand.cwd,
-        entrypoint=shared.settings.entrypoint,
+        entrypoint=settings.entrypoint,
         agent_id=errand.agent_id,
-        disk=shared.settings.disk,
+        disk=settings.disk,
     )
-
-
-def _recordings(
-    adapter: AnthropicModel,
-    ledger: Ledger,
-    paths: AgentPaths,
-    reads: FileReads,
-    keepsakes: tuple[Keepsakes, ...],
-    shared: Shared,
-    gate: ChildGate,
-) -> Recordings:
-    settings, wanted = shared.settings, shared.options.record
-    around = surroundings(
-        model=ledger,
-        count=adapter.count,
-        clock=shared.clock,
-        ids=shared.ids,
-        hooks=shared.hooks,
-        keepsakes=keepsakes,
-        recent_files=reads.recent,
-        hides=gate.hides,
-        limits=settings.limits,
-    )
-    return Recordings.of(
-        settings.record if wanted is None else wanted, around, paths, settings.features
-    )
+    transcript.beside = parent.transcript.beside
+    return transcript
 
 
 async def _closed(made: Mapping[str, Tool], own: Sequence[Tool]) -> None:

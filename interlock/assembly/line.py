@@ -1,4 +1,4 @@
-"""The line to the model: what goes over it in front of every request, and what it costs."""
+"""The main agent's line to the model, opened; and where it is written down what that costs."""
 
 from __future__ import annotations
 
@@ -6,27 +6,15 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import anyio
-from attrs import frozen
 
 from interlock.assembly.basis import Basis
 from interlock.assembly.equipment import Equipment
 from interlock.captioner import small_models
-from interlock.front import Front, adapter_of, front_of
+from interlock.front import Line, adapter_of, front_of
 from interlock.ledger import Ledger
-from interlock.model import AnthropicModel
-from interlock.offer import Offer, offer_of
+from interlock.offer import offer_of
 from interlock.settled import Settled
 from interlock.spending import SpendingFile
-
-
-@frozen(kw_only=True)
-class Line:
-    """One session's."""
-
-    offer: Offer
-    front: Front
-    adapter: AnthropicModel
-    ledger: Ledger  # what is asked goes through it, and so is booked
 
 
 @asynccontextmanager

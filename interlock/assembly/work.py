@@ -11,10 +11,10 @@ from interlock.agents.nursery import Nursery
 from interlock.assembly.basis import Basis
 from interlock.assembly.equipment import Equipment
 from interlock.assembly.guards import Guards
-from interlock.assembly.line import Line
 from interlock.checkpoints import Checkpoints
 from interlock.cooldown import CoolDown
 from interlock.endings import Ending
+from interlock.front import Line
 from interlock.kept import OpenTodos
 from interlock.planning import ApprovedPlan
 from interlock.recorded import recordings_of
@@ -124,8 +124,7 @@ class Parts:
         todos, plan = OpenTodos(equipment.todos), ApprovedPlan(paths.plan)
         return recordings_of(
             shared,
-            ledger=self.line.ledger,
-            adapter=self.line.adapter,
+            self.line,
             gate=self.guards.gate,
             reads=self.reads,
             keepsakes=(todos, plan, *equipment.knowledge.keepsakes),
