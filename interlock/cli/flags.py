@@ -67,7 +67,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def run_parser() -> Parser:
-    """The parser for `interlock [flags] [prompt]`."""
+    """The parser for `interlock [flags] [prompt]`; its help has the flags in this order."""
     parser = Parser(
         prog="interlock",
         description="A coding agent whose loop is an explicit finite state machine.",
@@ -75,6 +75,21 @@ def run_parser() -> Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    for part in (
+        _add_doors,
+        _add_bounds,
+        _add_words,
+        _add_permissions,
+        _add_asking,
+        _add_surroundings,
+        _add_session,
+    ):
+        part(parser)
+    return parser
+
+
+def _add_doors(parser: Parser) -> None:
+    """What goes in, and how what comes out is told."""
     add = parser.add_argument
     add("prompt", nargs="*", help="what to do")
     add("-v", "--version", action="store_true", help="print the version and exit")
@@ -96,15 +111,30 @@ def run_parser() -> Parser:
         help="with it: who is asked; stdio: the program",
     )
     add("--include-hook-events", action="store_true", help="with stream-json: hooks as they run")
+
+
+def _add_bounds(parser: Parser) -> None:
+    """How far it may go."""
+    add = parser.add_argument
     add("--max-turns", type=_turns, metavar="N", help="model calls with their tools")
     add("--max-budget-usd", type=_dollars, metavar="X", help="stop when this much is spent")
     add("--token-budget", type=_tokens, metavar="N", help="use up to N output tokens, e.g. 500k")
+
+
+def _add_words(parser: Parser) -> None:
+    """Which model is asked, and what it is told."""
+    add = parser.add_argument
     add("--model", type=_some, metavar="M", help="default: as settings say, else our own")
     add("--fallback-model", type=_some, metavar="M,M", help="asked when the first is overloaded")
     add("--system-prompt", metavar="TEXT", help="in place of our own")
     add("--system-prompt-file", type=_some, metavar="FILE", help="the same, from a file")
     add("--append-system-prompt", metavar="TEXT", help="behind our own")
     add("--json-schema", metavar="JSON|@FILE", help="the answer is JSON that fits this schema")
+
+
+def _add_permissions(parser: Parser) -> None:
+    """What it may do."""
+    add = parser.add_argument
     for name, alias, words in (
         ("--allowedTools", "--allowed-tools", "run without asking: Read, 'Bash(git:*)'"),
         ("--disallowedTools", "--disallowed-tools", "never run"),
@@ -112,7 +142,22 @@ def run_parser() -> Parser:
         add(name, alias, nargs="+", action="extend", metavar="RULE", help=words)
     add("--tools", nargs="+", action="extend", metavar="NAME", help="offer only these")
     add("--permission-mode", choices=MODES, help="when no rule decides; default: default")
-    _add_asking(parser)
+
+
+def _add_asking(parser: Parser) -> None:
+    """How the model is asked, beside what it is told."""
+    add = parser.add_argument
+    add("--effort", choices=EFFORTS, help="how much the model spends on an answer")
+    add("--thinking", choices=THINKING, help="whether the model thinks; default: as it does")
+    add("--max-thinking-tokens", type=_count, metavar="N", help="0: it does not think")
+    add("--thinking-display", choices=DISPLAYS, help="what is shown of it")
+    add("--task-budget", type=_turns, metavar="N", help="tokens that the model is told it has")
+    add("--betas", nargs="+", action="extend", metavar="NAME", help="beta features of the API")
+
+
+def _add_surroundings(parser: Parser) -> None:
+    """What it works with, and where."""
+    add = parser.add_argument
     add("--settings", metavar="FILE|JSON", help="over the settings files that are found")
     add(
         "--setting-sources",
@@ -125,6 +170,11 @@ def run_parser() -> Parser:
     add("--sandbox", choices=SANDBOX, help="keep commands in the working folder; default: off")
     add("--agents", metavar="JSON|@FILE", help="agent types: {name: {description, prompt, ...}}")
     add("--cwd", metavar="DIR", help="the working folder; default: where it is started")
+
+
+def _add_session(parser: Parser) -> None:
+    """Which session goes on."""
+    add = parser.add_argument
     add("-c", "--continue", action="store_true", help="go on with the newest session here")
     add("-r", "--resume", nargs="?", const="", metavar="ID|TITLE", help="go on with this session")
     add("--fork-session", action="store_true", help="go on in a branch, leave that one as it is")
@@ -138,18 +188,6 @@ def run_parser() -> Parser:
     add("--session-mirror", action="store_true", help="with stream-json: told what is written")
     add("--plugin-dir", action="append", metavar="DIR", help="refused: there are no plugins here")
     add("--session-id", type=_uuid, metavar="UUID", help="of the new session or branch")
-    return parser
-
-
-def _add_asking(parser: Parser) -> None:
-    """How the model is asked, beside what it is told."""
-    add = parser.add_argument
-    add("--effort", choices=EFFORTS, help="how much the model spends on an answer")
-    add("--thinking", choices=THINKING, help="whether the model thinks; default: as it does")
-    add("--max-thinking-tokens", type=_count, metavar="N", help="0: it does not think")
-    add("--thinking-display", choices=DISPLAYS, help="what is shown of it")
-    add("--task-budget", type=_turns, metavar="N", help="tokens that the model is told it has")
-    add("--betas", nargs="+", action="extend", metavar="NAME", help="beta features of the API")
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
