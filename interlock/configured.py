@@ -13,6 +13,7 @@ import attrs
 from attrs import frozen
 
 from interlock.agents import files as agent_files
+from interlock.agents.definition import AgentDefinition
 from interlock.configuration import (
     MANAGED_FOLDERS,
     Configuration,
@@ -52,6 +53,18 @@ class Configured:
     configuration: Configuration
 
 
+@frozen(kw_only=True)
+class _Parts:
+    """What the files say where words of their own have to be understood."""
+
+    rules: tuple[GivenRule, ...]
+    hooks: tuple[Hook, ...]
+    sandbox: SandboxSettings
+    agents: tuple[AgentDefinition, ...]
+    mcp: McpSettings
+    warnings: tuple[str, ...]
+
+
 def configured(
     options: Options,
     flags: Flags,
@@ -66,6 +79,24 @@ def configured(
     """
     cwd = options.cwd.resolve()
     found = load(cwd, home_of(environ), flags=flags, environ=environ, managed=managed)
+    parts = _parts(found, options, flags, environ)
+    found = attrs.evolve(found, warnings=(*found.warnings, *parts.warnings))
+    settings = settings_of(found)
+    helper = found.api_key_helper
+    if key and helper is not None and settings.api_key is None and settings.auth_token is None:
+        settings = attrs.evolve(settings, api_key=key_from(helper, found.environ, cwd))
+    return Configured(
+        options=_options(options, parts, found, flags, settings),
+        settings=settings,
+        configuration=found,
+    )
+
+
+def _parts(
+    found: Configuration, options: Options, flags: Flags, environ: Mapping[str, str]
+) -> _Parts:
+    """Raises ConfigurationError with everything that cannot be understood."""
+    cwd = options.cwd.resolve()
     problems = [problem for rule in found.permissions if (problem := _unreadable(rule))]
     hooks, never_run = _hooks(found, problems)
     sandbox, unheard = _sandbox(found, problems)
@@ -80,49 +111,48 @@ def configured(
         withheld=_withheld(options, rules),
     )
     mcp = _mcp(found, flags, cwd, home_of(found.environ))
-    warnings = (*found.warnings, *agents.warnings, *never_run, *_strange(found), *unheard)
-    found = attrs.evolve(found, warnings=(*warnings, *mcp.warnings))
-    settings = settings_of(found)
-    helper = found.api_key_helper
-    if key and helper is not None and settings.api_key is None and settings.auth_token is None:
-        settings = attrs.evolve(settings, api_key=key_from(helper, found.environ, cwd))
-    return Configured(
-        options=attrs.evolve(
-            options,
-            model=found.model.value if found.model else options.model,
-            fallback_models=(
-                found.fallback_models.value if found.fallback_models else options.fallback_models
-            ),
-            permission_mode=found.default_mode.value,
-            # Where managed rules alone may allow, a flag may not either.
-            allowed_tools=() if found.managed_rules_only else options.allowed_tools,
-            rules=(*options.rules, *rules),
-            directories=(*options.directories, *(one.value for one in found.directories)),
-            environment={
-                **{name: one.value for name, one in found.env.items()},
-                **options.environment,
-            },
-            hooks=(*hooks, *options.hooks),
-            lent_hooks=found.lent_hooks,
-            agents=(*agents.types.values(), *options.agents),
-            remotes={
-                **{name: one.value for name, one in found.remotes.items()},
-                **options.remotes,
-            },
-            sandbox=sandbox,
-            notes_excluded=(
-                *(one.value for one in found.notes_excluded),
-                *_notes_unwanted(flags, cwd, settings.home),
-            ),
-            skills=options.skills if _SKILLS & {*flags.sources} else (),
-            auto_memory=_auto_memory(found, settings),
-            memory_folder=_memory_folder(found),
-            lent_tools=not found.managed_rules_only,
-            skill_shell=found.skill_shell_off is None or not found.skill_shell_off.value,
-            mcp=mcp or None,
+    return _Parts(
+        rules=rules,
+        hooks=hooks,
+        sandbox=sandbox,
+        agents=tuple(agents.types.values()),
+        mcp=mcp,
+        warnings=(*agents.warnings, *never_run, *_strange(found), *unheard, *mcp.warnings),
+    )
+
+
+def _options(
+    options: Options, parts: _Parts, found: Configuration, flags: Flags, settings: Settings
+) -> Options:
+    """What was said beside the files stands in front of what they say, or behind it."""
+    env = {name: one.value for name, one in found.env.items()}
+    remotes = {name: one.value for name, one in found.remotes.items()}
+    fallbacks, shell_off = found.fallback_models, found.skill_shell_off
+    return attrs.evolve(
+        options,
+        model=found.model.value if found.model else options.model,
+        fallback_models=fallbacks.value if fallbacks else options.fallback_models,
+        permission_mode=found.default_mode.value,
+        # Where managed rules alone may allow, a flag may not either.
+        allowed_tools=() if found.managed_rules_only else options.allowed_tools,
+        rules=(*options.rules, *parts.rules),
+        directories=(*options.directories, *(one.value for one in found.directories)),
+        environment=env | {**options.environment},
+        hooks=(*parts.hooks, *options.hooks),
+        lent_hooks=found.lent_hooks,
+        agents=(*parts.agents, *options.agents),
+        remotes=remotes | {**options.remotes},
+        sandbox=parts.sandbox,
+        notes_excluded=(
+            *(one.value for one in found.notes_excluded),
+            *_notes_unwanted(flags, options.cwd.resolve(), settings.home),
         ),
-        settings=settings,
-        configuration=found,
+        skills=options.skills if _SKILLS & {*flags.sources} else (),
+        auto_memory=_auto_memory(found, settings),
+        memory_folder=_memory_folder(found),
+        lent_tools=not found.managed_rules_only,
+        skill_shell=shell_off is None or not shell_off.value,
+        mcp=parts.mcp or None,
     )
 
 
