@@ -53,7 +53,15 @@ def preload() -> threading.Thread:
 
 
 class AnthropicModel:
-    """Implements `phases.world.ports.Model` for one loop."""
+    """Implements `phases.world.ports.Model` for one loop.
+
+    What is None is read from the environment by the SDK, as its users know it. `api_key` goes
+    before `auth_token`. `headers` go before all others. `context_management` is what each request
+    then asks of the server: see `interlock/context/microcompact.py`. `undefer` is called once the
+    server has refused deferred tools: `tools` then defers none. `user_context` stands in front of
+    what the user says: see `interlock/context/inject.py`; `context_name` is what it is called
+    where it is refused and left out.
+    """
 
     def __init__(
         self,
@@ -78,14 +86,6 @@ class AnthropicModel:
         clock: Clock | None = None,
         ids: Ids | None = None,
     ) -> None:
-        """What is None is read from the environment by the SDK, as its users know it.
-
-        `api_key` goes before `auth_token`. `headers` go before all others. `context_management`
-        is what each request then asks of the server: see `interlock/context/microcompact.py`.
-        `undefer` is called once the server has refused deferred tools: `tools` then defers none.
-        `user_context` stands in front of what the user says: see `interlock/context/inject.py`;
-        `context_name` is what it is called where it is refused and left out.
-        """
         self.limits = limits or Limits()
         self.raw_events = raw_events
         self.time: Callable[[], float] = clock.time if clock else time.time
@@ -98,23 +98,19 @@ class AnthropicModel:
             user_context=user_context,
             context_name=context_name,
         )
-        self._editing = b""
+        self._editing = _edits(context_management)
         self._output_config = dict(output_config or {})
         self._effort: str | None = None  # in place of what that says
-        sent = dict(headers or {})
         if "task_budget" in self._output_config:
             betas = (*betas, TASK_BUDGET_BETA)
-        for beta in betas:
-            sent = _with_beta(sent, beta)
         if context_management is not None:
-            self._editing = b',"context_management":%b' % encoded(dict(context_management))
-            sent = _with_beta(sent, EDITING_BETA)
+            betas = (*betas, EDITING_BETA)
         key = api_key.strip() if api_key else None
         self._connection = Connection(
             base_url=base_url,
             api_key=key,
             auth_token=auth_token.strip() if auth_token and not key else None,
-            headers=sent,
+            headers=_with_betas(headers or {}, betas),
             most=self.limits.max_concurrent_requests,
         )
         self._undefer = undefer
@@ -144,7 +140,7 @@ class AnthropicModel:
             context_name=context_name,
         )
         if context_management is not None:
-            other._editing = b',"context_management":%b' % encoded(dict(context_management))
+            other._editing = _edits(context_management)
         return other
 
     def think(self, budget: int | None) -> None:
@@ -251,11 +247,20 @@ class AnthropicModel:
         await self._connection.aclose()
 
 
-def _with_beta(headers: Mapping[str, str], beta: str) -> dict[str, str]:
-    """`headers` with one more beta; what the user named stays."""
+def _edits(context_management: Mapping[str, Any] | None) -> bytes:
+    """The end of a request that asks for these edits of its context."""
+    if context_management is None:
+        return b""
+    return b',"context_management":%b' % encoded(dict(context_management))
+
+
+def _with_betas(headers: Mapping[str, str], betas: Sequence[str]) -> dict[str, str]:
+    """`headers` with more betas; what the user named stays."""
+    if not betas:
+        return dict(headers)
     name = next((name for name in headers if name.lower() == "anthropic-beta"), "anthropic-beta")
     named = [one.strip() for one in headers.get(name, "").split(",") if one.strip()]
-    return {**headers, name: ",".join(dict.fromkeys((*named, beta)))}
+    return {**headers, name: ",".join(dict.fromkeys((*named, *betas)))}
 
 
 def _load() -> None:

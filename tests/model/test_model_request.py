@@ -12,7 +12,8 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.model.request import Gate, HistoryError
+from interlock.model.request import Gate
+from interlock.model.turns import HistoryError
 from interlock.scripted import SignatureBook
 from interlock.scripted.validate import problems
 from phases.world.messages import (
