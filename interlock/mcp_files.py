@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 from interlock.configuration import Source
 from interlock.configuration.files import Document, SettingsFile, parsed, project_folders, read
 from interlock.configuration.json_text import Node, Object, kind, plain
 from interlock.errors import ConfigurationError
-from interlock.mcp.definitions import BadDefinition, Scope, unheard
+from interlock.mcp.definitions import BadDefinition, Definition, Scope, unheard
 from interlock.mcp.definitions import parsed as definition_of
 from interlock.mcp.settings import McpSettings, Unstarted
 from interlock.mcp.tokens import Tokens
@@ -42,6 +42,10 @@ class Allowed:
     all: bool = False
     named: frozenset[str] = frozenset()
     never: frozenset[str] = frozenset()
+
+    def names(self, server: str) -> bool:
+        """Whether it may be started though nobody was asked."""
+        return self.all or server in self.named
 
 
 @frozen(kw_only=True)
@@ -69,96 +73,115 @@ def servers(
     allowed: Allowed | None = None,
 ) -> McpSettings:
     """The servers of a session. Raises ConfigurationError for a file that cannot be understood."""
-    allowed = allowed or Allowed()
-    root = project_folders(cwd, environ)[-1]
-    definitions, unstarted, warnings = [], [], list[str]()
-    seen: set[str] = set()
-    for one in written(
-        cwd,
-        home,
-        environ=environ,
-        given=given,
-        strict=strict,
-        sources=sources,
-        tell=warnings.append,
-    ):
-        if one.name in seen:
-            continue
-        seen.add(one.name)
-        warnings += [f"{one.where}: {one.name}: {words}" for words in unheard(plain(one.node))]
-        try:
-            made = definition_of(
-                one.name,
-                plain(one.node),
-                scope=one.scope,
-                environ=environ,
-                where=one.where,
-                folder=one.document.file.folder,
-            )
-        except BadDefinition as error:
-            problem = f"{one.where}: {error}"
-            unstarted.append(Unstarted(name=one.name, scope=one.scope, problem=problem))
-            continue
-        said = Approvals(home).said(root, made)
-        if one.name in allowed.never:
-            unstarted.append(
-                Unstarted(name=one.name, scope=one.scope, problem="switched off by settings")
-            )
-        elif one.scope is not Scope.PROJECT or allowed.all or one.name in allowed.named or said:
-            definitions.append(made)
-        else:
-            # None: still to be asked. A no is remembered, and nobody is asked again.
-            asked = made if said is None else None
-            problem = _ASK if said is None else "someone said no to it"
-            unstarted.append(
-                Unstarted(name=one.name, scope=one.scope, problem=problem, definition=asked)
-            )
-    return McpSettings(
-        definitions=tuple(definitions),
-        unstarted=tuple(unstarted),
-        environ=environ,
-        approvals=Approvals(home),
-        tokens=Tokens(home),
-        project=root,
-        warnings=tuple(warnings),
+    project = tuple(project_folders(cwd, environ))
+    places = _Places(
+        cwd=cwd, home=home, project=project, given=given, strict=strict, sources=sources
     )
+    sorting = _Sorting(
+        allowed=allowed or Allowed(), home=home, project=project[-1], environ=environ
+    )
+    for one in places.written(sorting.warnings.append):
+        sorting.take(one)
+    return sorting.settings()
 
 
-def written(
-    cwd: Path,
-    home: Path,
-    *,
-    environ: Mapping[str, str],
-    given: Sequence[str] = (),
-    strict: bool = False,
-    sources: Sequence[Source] = (Source.USER, Source.PROJECT, Source.LOCAL),
-    tell: Callable[[str], None] = lambda _: None,
-) -> Iterator[Written]:
-    """Every definition, those that count first; `tell` hears of files that hold none.
+@define(kw_only=True)
+class _Sorting:
+    """Of definitions, those that count first: which are started, and why others are not."""
 
-    Raises ConfigurationError.
-    """
-    for each in given:
-        document = _of_flag(each, cwd)
-        if (empty := _for_nothing(document)) is not None:
-            raise ConfigurationError([empty])
-        yield from _members(document, Scope.FLAGS, "mcpServers")
-    if strict:
-        return
-    own = read(own_file(home))
-    if own is not None and Source.LOCAL in sources:
-        root = str(project_folders(cwd, environ)[-1])
-        yield from _members(own, Scope.LOCAL, "projects", root, "mcpServers")
-    if Source.PROJECT in sources:
-        for folder in project_folders(cwd, environ):
-            found = read(project_file(folder))
-            if found is None:
-                continue
-            if (empty := _for_nothing(found)) is not None:
-                tell(empty)
-            yield from _members(found, Scope.PROJECT, "mcpServers")
-    if own is not None and Source.USER in sources:
-        yield from _members(own, Scope.USER, "mcpServers")
+    allowed: Allowed
+    home: Path
+    project: Path
+    environ: Mapping[str, str]
+    warnings: list[str] = field(factory=list)
+    _definitions: list[Definition] = field(factory=list, init=False)
+    _unstarted: list[Unstarted] = field(factory=list, init=False)
+    _seen: set[str] = field(factory=set, init=False)
+
+    def take(self, one: Written) -> None:
+        if one.name in self._seen:
+            return
+        self._seen.add(one.name)
+        words = unheard(plain(one.node))
+        self.warnings += [f"{one.where}: {one.name}: {each}" for each in words]
+        try:
+            made = self._defined(one)
+        except BadDefinition as error:
+            self._leave(one, f"{one.where}: {error}")
+            return
+        said = Approvals(self.home).said(self.project, made)
+        if one.name in self.allowed.never:
+            self._leave(one, "switched off by settings")
+        elif said or one.scope is not Scope.PROJECT or self.allowed.names(one.name):
+            self._definitions.append(made)
+        elif said is None:
+            self._leave(one, _ASK, asked=made)
+        else:  # it is remembered, and nobody is asked again
+            self._leave(one, "someone said no to it")
+
+    def settings(self) -> McpSettings:
+        return McpSettings(
+            definitions=tuple(self._definitions),
+            unstarted=tuple(self._unstarted),
+            environ=self.environ,
+            approvals=Approvals(self.home),
+            tokens=Tokens(self.home),
+            project=self.project,
+            warnings=tuple(self.warnings),
+        )
+
+    def _defined(self, one: Written) -> Definition:
+        return definition_of(
+            one.name,
+            plain(one.node),
+            scope=one.scope,
+            environ=self.environ,
+            where=one.where,
+            folder=one.document.file.folder,
+        )
+
+    def _leave(self, one: Written, problem: str, asked: Definition | None = None) -> None:
+        self._unstarted.append(
+            Unstarted(name=one.name, scope=one.scope, problem=problem, definition=asked)
+        )
+
+
+@frozen(kw_only=True)
+class _Places:
+    """Where definitions may stand."""
+
+    cwd: Path
+    home: Path
+    project: tuple[Path, ...]  # its folders, from the working folder up
+    given: Sequence[str]
+    strict: bool
+    sources: Sequence[Source]
+
+    def written(self, tell: Callable[[str], None]) -> Iterator[Written]:
+        """Every definition, those that count first; `tell` hears of files that hold none.
+
+        Raises ConfigurationError.
+        """
+        for each in self.given:
+            document = _of_flag(each, self.cwd)
+            if (empty := _for_nothing(document)) is not None:
+                raise ConfigurationError([empty])
+            yield from _members(document, Scope.FLAGS, "mcpServers")
+        if self.strict:
+            return
+        own = read(own_file(self.home))
+        if own is not None and Source.LOCAL in self.sources:
+            yield from _members(own, Scope.LOCAL, "projects", str(self.project[-1]), "mcpServers")
+        if Source.PROJECT in self.sources:
+            for folder in self.project:
+                found = read(project_file(folder))
+                if found is None:
+                    continue
+                if (empty := _for_nothing(found)) is not None:
+                    tell(empty)
+                yield from _members(found, Scope.PROJECT, "mcpServers")
+        if own is not None and Source.USER in self.sources:
+            yield from _members(own, Scope.USER, "mcpServers")
 
 
 def own_file(home: Path) -> SettingsFile:
