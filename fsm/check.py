@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
-from attrs import evolve, frozen
+from attrs import Factory, define, evolve, frozen
 
 from fsm.bounds import Bounds, Measure, Observed, bounds, nothing, observe
 from fsm.declare import Edge, Machine
-from fsm.explore import Specimens, explore, never
+from fsm.explore import Explored, Specimens, explore, never
 from fsm.laws import Finding, Law, law_1, law_2, law_3
 from fsm.run import Step
 
@@ -69,6 +69,24 @@ class Verdict(Generic[L]):
         return evolve(self, counts=evolve(self.counts, seconds=seconds))
 
 
+@define
+class _Watched(Generic[L]):
+    """The laws of the caller, and the first step over each edge that broke one."""
+
+    laws: tuple[Law[L], ...]
+    broken: dict[tuple[str, int], int] = Factory(dict)
+
+    def see(self, arrow: int, step: Step[L]) -> None:
+        for law in self.laws:
+            if not law.holds(step):
+                self.broken.setdefault((law.name, step.edge.index), arrow)
+
+    def findings(self, found: Explored[L]) -> Iterator[Finding]:
+        texts = {law.name: law.text for law in self.laws}
+        for (name, _), arrow in self.broken.items():
+            yield Finding(name, found.arrows[arrow].edge, texts[name], found.path(arrow))
+
+
 def check(
     machine: Machine[L],
     *,
@@ -89,14 +107,7 @@ def check(
     like; everything between two of them is a turn. `full` is a fresh loop at the limits in force.
     `limit` is how many places may be explored; for the other arguments see `explore`.
     """
-    broken: dict[tuple[str, int], int] = {}
-    said = tuple(laws)
-
-    def watch(arrow: int, step: Step[L]) -> None:
-        for law in said:
-            if not law.holds(step):
-                broken.setdefault((law.name, step.edge.index), arrow)
-
+    watched = _Watched(tuple(laws))
     outer, inner = outer or nothing("outer"), inner or nothing("inner")
     found = explore(
         machine,
@@ -105,15 +116,12 @@ def check(
         normal,
         limit,
         turn_over=turn_over,
-        watch=watch,
+        watch=watched.see,
         lost=lambda loop: min((*outer.of(loop), *inner.of(loop)), default=0) < 0,
     )
     findings = list(law_1(found, outer, inner))
     sound = not findings and not found.cut
-    findings += [*law_2(found), *law_3(found)]
-    texts = {law.name: law.text for law in said}
-    for (name, _), arrow in broken.items():
-        findings.append(Finding(name, found.arrows[arrow].edge, texts[name], found.path(arrow)))
+    findings += [*law_2(found), *law_3(found), *watched.findings(found)]
     if found.cut:
         text = f"the search was ended at {limit} places: nothing is proven"
         findings.append(Finding("search", None, text))

@@ -70,6 +70,27 @@ class Explored(Generic[L]):
     valued: dict[tuple[int, str, bool], int] = Factory(dict)  # edge, guard, value: first arrow
     breaks: list[Break] = Factory(list)
     cut: bool = False
+    _numbers: dict[tuple[StrEnum, L | None], int] = Factory(dict)
+
+    def number_of(self, state: StrEnum, loop: L, start: int, came: int | None) -> int:
+        """The number of a place, which is new where nothing led there before."""
+        # Nothing follows an ending, so all loops that end there are one place.
+        key = (state, None if state in self.machine.endings else loop)
+        known = self._numbers.get(key)
+        if known is None:
+            known = self._numbers[key] = len(self.places)
+            self.places.append(Place(state, loop, start, came))
+        return known
+
+    def walked(self, source: int, step: Step[L], loop: L, outcome: object) -> int:
+        """The number of the arrow for a step from `source`, which ends with this `loop`."""
+        arrow = len(self.arrows)
+        to = self.number_of(step.edge.destination, loop, self.places[source].start, arrow)
+        self.arrows.append(Arrow(source, step.edge, to, outcome))
+        self.taken.setdefault(step.edge.index, arrow)
+        for each in step.tried:
+            self.valued.setdefault((each.edge, each.guard, each.value), arrow)
+        return arrow
 
     def leaving(self, place: int) -> range:
         """The arrows out of a place."""
@@ -126,23 +147,13 @@ def explore(
     that is `lost` has broken a law already; it is not followed, for it may lead on for ever.
     """
     found = Explored(machine, turn_over)
-    numbers: dict[tuple[StrEnum, L | None], int] = {}
     told = {
         state: [value for kind in machine.outcomes_of(state) for value in _of(kind, specimens)]
         for state in machine.states
     }
 
-    def number_of(state: StrEnum, loop: L, start: int, came: int | None) -> int:
-        # Nothing follows an ending, so all loops that end there are one place.
-        key = (state, None if state in machine.endings else loop)
-        known = numbers.get(key)
-        if known is None:
-            known = numbers[key] = len(found.places)
-            found.places.append(Place(state, loop, start, came))
-        return known
-
     for position, start in enumerate(starts):
-        number_of(machine.initial, normal(start), position, None)
+        found.number_of(machine.initial, normal(start), position, None)
     current = 0
     while current < len(found.places):
         if len(found.places) > limit:
@@ -153,13 +164,7 @@ def explore(
         for outcome in () if lost(place.loop) else told[place.state]:
             step = _decided(found, current, place, outcome)
             if step is not None:
-                arrow = len(found.arrows)
-                to = number_of(step.edge.destination, normal(step.after), place.start, arrow)
-                found.arrows.append(Arrow(current, step.edge, to, outcome))
-                found.taken.setdefault(step.edge.index, arrow)
-                for each in step.tried:
-                    found.valued.setdefault((each.edge, each.guard, each.value), arrow)
-                watch(arrow, step)
+                watch(found.walked(current, step, normal(step.after), outcome), step)
         current += 1
     return found
 
