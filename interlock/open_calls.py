@@ -62,7 +62,6 @@ def closed(
     """Results for the open calls of the last reply, in order. `runs` hold the runs' traces: the
     session's own, then those of the sessions that it branched from.
 
-
     `known` are results that others have kept, by the id of the call: sub-agents' reports.
 
     Where something was said after it, the calls are not at the end any more: the history is

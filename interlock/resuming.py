@@ -95,18 +95,14 @@ async def _resumed(
         state = _of_branch(state, source, paths)
     options = _with_its_own(options, resume, state)
     transcript = _transcript(options, settings, paths, cwd)
+    cap = settings.limits.tool_output_cap
     try:
+        runs = (source.runs, *_runs_before(source, cwd))
         # A branch ends with that message already, and some copies have ids of their own.
         reading = transcript.take_up(None if resume.fork else resume.at)
-        cap, runs = settings.limits.tool_output_cap, (source.runs, *_runs_before(source, cwd))
         made = closed(reading.messages, *runs, known=results_of(source, cap))
-        results = tuple(each.result for each in made)
-        messages = (*reading.messages, *results)
-        await transcript.record(messages)
-        # Those that were made now stand last in the file, and a later resume puts them in order:
-        # what is sent must not change by it.
-        messages = in_call_order(messages)
-    except BaseException:
+        messages = await _with_results(transcript, reading.messages, made)
+    except BaseException:  # nobody else has it yet, who could close it
         transcript.close()
         raise
     left = () if resume.fork else await left_by_agents(home, source.session_id)
@@ -125,6 +121,17 @@ async def _resumed(
         ),
         notes=() if resume.fork else (*untold(source, messages, cap), *left),
     )
+
+
+async def _with_results(
+    transcript: Transcript, messages: Sequence[Message], made: Sequence[Closed]
+) -> tuple[Message, ...]:
+    """The history with results for its open calls, written down."""
+    whole = (*messages, *(each.result for each in made))
+    await transcript.record(whole)
+    # Those that were made now stand last in the file, and a later resume puts them in order:
+    # what is sent must not change by it.
+    return in_call_order(whole)
 
 
 def _spent(source: SessionPaths, found: Listed) -> Spent:

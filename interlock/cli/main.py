@@ -7,6 +7,7 @@ No traceback ever reaches a user; INTERLOCK_DEBUG=1 shows the one behind an inte
 from __future__ import annotations
 
 import gc
+import importlib
 import io
 import os
 import sys
@@ -23,6 +24,19 @@ if TYPE_CHECKING:
     from interlock.cli.headless import Opener
 
 LOOKING = ("trace", "explain", "replay", "record", "context", "diagram", "check")
+COMMANDS = {  # and where each `run` is
+    "agents": "interlock.cli.agents",
+    "config": "interlock.cli.config",
+    "demo": "interlock.demo",
+    "mcp": "interlock.cli.mcp",
+    "memory": "interlock.cli.memory",
+    "permissions": "interlock.cli.permissions",
+    "rewind": "interlock.cli.rewind",
+    "serve": "interlock.cli.serve",
+    "sessions": "interlock.cli.sessions",
+    "skills": "interlock.cli.skills",
+    "worktrees": "interlock.cli.worktrees",
+}
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 
@@ -89,51 +103,10 @@ def _command(arguments: list[str]) -> int | None:
         from interlock.cli import looking
 
         return looking.run(command, arguments[1:])
-    if command == "config":
-        from interlock.cli import config
-
-        return config.run(arguments[1:])
-    if command == "sessions":
-        from interlock.cli import sessions
-
-        return sessions.run(arguments[1:])
-    if command == "agents":
-        from interlock.cli import agents
-
-        return agents.run(arguments[1:])
-    if command == "memory":
-        from interlock.cli import memory
-
-        return memory.run(arguments[1:])
-    if command == "skills":
-        from interlock.cli import skills
-
-        return skills.run(arguments[1:])
-    if command == "serve":
-        from interlock.cli import serve
-
-        return serve.run(arguments[1:])
-    if command == "worktrees":
-        from interlock.cli import worktrees
-
-        return worktrees.run(arguments[1:])
-    if command == "permissions":
-        from interlock.cli import permissions
-
-        return permissions.run(arguments[1:])
-    if command == "rewind":
-        from interlock.cli import rewind
-
-        return rewind.run(arguments[1:])
-    if command == "mcp":
-        from interlock.cli import mcp
-
-        return mcp.run(arguments[1:])
-    if command == "demo":
-        from interlock.demo import run as demo
-
-        return int(demo(arguments[1:]))
-    return None
+    if command not in COMMANDS:
+        return None
+    module = importlib.import_module(COMMANDS[command])
+    return int(module.run(arguments[1:]))
 
 
 def _run(arguments: list[str], opener: Opener | None) -> int:

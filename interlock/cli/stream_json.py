@@ -105,15 +105,8 @@ class StreamJson:
                 self.system("status", status="requesting")
             case AttemptDropped() if self.partial:
                 self.system("attempt_dropped")
-            case Retrying(failure, attempt, most, delay):
-                self.system(
-                    "api_retry",
-                    attempt=attempt,
-                    max_retries=most,
-                    retry_delay_ms=round(delay * 1000),
-                    error_status=failure.status,
-                    error=sdk_error_of_kind(failure.kind),
-                )
+            case Retrying():
+                self.system("api_retry", **_retry(update))
             case Compaction(trigger, before, after):
                 metadata = {"trigger": trigger, "pre_tokens": before, "post_tokens": after}
                 self.system("compact_boundary", compact_metadata=metadata)
@@ -125,18 +118,8 @@ class StreamJson:
                 self._emit(_still_running(call, seconds))
             case HookStarted() if self.hook_events:
                 self.system("hook_started", **_hook(update))
-            case HookEnded(outcome=outcome, stdout=out, stderr=err, exit_code=code) if (
-                self.hook_events
-            ):
-                self.system(
-                    "hook_response",
-                    **_hook(update),
-                    output=out or err,
-                    stdout=out,
-                    stderr=err,
-                    exit_code=code,
-                    outcome=outcome,
-                )
+            case HookEnded() if self.hook_events:
+                self.system("hook_response", **_hook(update), **_said_by_hook(update))
             case _:
                 pass  # what a terminal is shown, and what the result says once more
 
@@ -165,6 +148,26 @@ class StreamJson:
         whole = {"uuid": str(uuid4()), "session_id": self.session.session_id} | message
         order = {"type": whole.pop("type")} | whole
         self.output.write(line_of(order))
+
+
+def _retry(update: Retrying) -> Json:
+    return {
+        "attempt": update.attempt,
+        "max_retries": update.max_retries,
+        "retry_delay_ms": round(update.delay * 1000),
+        "error_status": update.failure.status,
+        "error": sdk_error_of_kind(update.failure.kind),
+    }
+
+
+def _said_by_hook(update: HookEnded) -> Json:
+    return {
+        "output": update.stdout or update.stderr,
+        "stdout": update.stdout,
+        "stderr": update.stderr,
+        "exit_code": update.exit_code,
+        "outcome": update.outcome,
+    }
 
 
 def _hook(update: HookStarted | HookEnded) -> Json:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from attrs import evolve, frozen
 
+from interlock.agent import Agent
 from interlock.assembly import open_agent
 from interlock.cli.choosing import person_or_nobody
 from interlock.cli.commands import End, offered
@@ -107,6 +108,32 @@ async def _talk(
         source, lines = over.end.value, over.unread
 
 
+@frozen
+class _WaysOut:
+    """What a signal does to a session at the terminal, and how that is forgotten again."""
+
+    agent: Agent
+    interrupt: InterruptSignal  # of the questions
+    keys: TerminalKeys
+    signals: Signals
+
+    def stop(self) -> None:
+        """A signal, not a key: also the keys' Ctrl-C while a question stands there."""
+        self.interrupt.request()
+        self.agent.interrupt()
+        if self.signals.code != 130:
+            self.keys.leave()
+
+    def fresh(self) -> None:
+        self.interrupt.reset()
+        self.signals.forget()
+
+
+def _completing(agent: Agent) -> Completing:
+    mentions = Mentions(agent.servers.by_name.values)
+    return Completing(lambda: offered(agent), agent.cwd, lambda: dict(mentions.offered()))
+
+
 async def _session(
     options: Options,
     settings: Settings,
@@ -126,24 +153,10 @@ async def _session(
         except InterlockError as problem:
             return _Over(end=End.LEAVE, unread=first, problem=problem)
         agent.begin_anew(source)
-        mentions = Mentions(agent.servers.by_name.values)
-        keys.completer = Completing(
-            lambda: offered(agent), agent.cwd, lambda: dict(mentions.offered())
-        )
-
-        def stop() -> None:
-            """A signal, not a key: also the keys' Ctrl-C while a question stands there."""
-            interrupt.request()
-            agent.interrupt()
-            if signals.code != 130:
-                keys.leave()
-
-        def fresh() -> None:
-            interrupt.reset()
-            signals.forget()
-
+        keys.completer = _completing(agent)
+        ways_out = _WaysOut(agent, interrupt, keys, signals)
         signals.install()
-        signals.attach(asyncio.get_running_loop(), stop)
+        signals.attach(asyncio.get_running_loop(), ways_out.stop)
         keys.say(f"{agent.model} in {agent.cwd}; /help lists the commands")
         live = Live(write=keys.write)
         agent.introduce(live.show)
@@ -153,7 +166,7 @@ async def _session(
             keys=keys,
             live=live,
             person=person,
-            fresh=fresh,
+            fresh=ways_out.fresh,
             watching=keeping.watching,
         )
         end = await session.run(first)

@@ -160,24 +160,30 @@ def parsed(
         "fingerprint": fingerprint(name, raw),
     }
     if transport is Transport.STDIO:
-        cwd = read.text("cwd", needed=False)
-        return Definition(
-            **common,
-            command=read.text("command"),
-            args=tuple(read.texts("args")),
-            env=read.pairs("env"),
-            cwd=(folder or Path.cwd()) / cwd if cwd else None,
-        )
+        return Definition(**common, **_command(read, folder))
+    return Definition(**common, **_address(read, raw, environ))
+
+
+def _command(read: _Reader, folder: Path | None) -> dict[str, Any]:
+    cwd = read.text("cwd", needed=False)
+    return {
+        "command": read.text("command"),
+        "args": tuple(read.texts("args")),
+        "env": read.pairs("env"),
+        "cwd": (folder or Path.cwd()) / cwd if cwd else None,
+    }
+
+
+def _address(read: _Reader, raw: Mapping[str, Json], environ: Mapping[str, str]) -> dict[str, Any]:
     url = read.text("url")
     if not url.lower().startswith(("http://", "https://")):
         raise BadDefinition(f"has the url {url!r}; write one that begins with https://")
-    return Definition(
-        **common,
-        url=url,
-        headers=read.pairs("headers"),
-        headers_helper=read.text("headersHelper", needed=False),
-        oauth=_oauth(raw["oauth"], environ) if raw.get("oauth") is not None else None,
-    )
+    return {
+        "url": url,
+        "headers": read.pairs("headers"),
+        "headers_helper": read.text("headersHelper", needed=False),
+        "oauth": _oauth(raw["oauth"], environ) if raw.get("oauth") is not None else None,
+    }
 
 
 def _transport(raw: Mapping[str, Json]) -> Transport:
