@@ -6,7 +6,6 @@ Knows JSON and the shape of lines; what an outcome says is its reader's. `trace`
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
@@ -14,9 +13,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from fsm.errors import TraceError
+from fsm.json_lines import object_of
 from fsm.record import FORMAT, Header, Looked, Record, Trace
 
 
@@ -135,15 +133,9 @@ RECORD: dict[str, tuple[type, ...]] = {
 
 def _object(line: bytes, where: str) -> dict[str, Any]:
     try:
-        value = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        try:
-            value = json.loads(line)
-        except ValueError as error:
-            raise TraceError(where, f"is no JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise TraceError(where, "is no JSON object")
-    return value
+        return object_of(line)
+    except ValueError as error:
+        raise TraceError(where, str(error)) from error
 
 
 def _fields(

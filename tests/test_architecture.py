@@ -21,7 +21,7 @@ STRANGERS = {
     "memory": {"front_matter", "likeness", "permissions", "regular_files"},  # patterns of paths
     "skills": {"front_matter", "likeness", "regular_files"},
     "prompt": {"options", "context", "children"},  # how context is told to the model
-    "permissions": {"options", "summary", "visible"},
+    "permissions": {"options", "summary", "terminal", "visible"},
     "tools": {
         "permissions",
         "children",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -14,9 +13,9 @@ from interlock.agents.definition import INHERIT, AgentDefinition
 from interlock.agents.files import found, from_json
 from interlock.cli.flags import Parser, decoded
 from interlock.cli.main import complain
+from interlock.cli.place import insist_on_stdout
 from interlock.configuration import Flags, load, sources_of
 from interlock.configured import configured
-from interlock.errors import UsageError
 from interlock.home import home_of
 from interlock.options import Options
 from interlock.permissions.explain import judge_of
@@ -32,8 +31,7 @@ def run(argv: Sequence[str]) -> int:
     parser.add_argument("--agents", metavar="JSON|@FILE", help="as a run takes it")
     parser.add_argument("--json", action="store_true", help="for programs")
     asked = parser.parse_args([decoded(each) for each in argv])
-    if sys.stdout is None:
-        raise UsageError("standard output is closed: there is nowhere to put the answer")
+    insist_on_stdout()
     cwd, flags = Path.cwd().resolve(), Flags(sources=sources_of(None))
     settings = configured(Options(cwd=cwd), flags, os.environ, key=False)
     withheld = judge_of(settings.options).withholds

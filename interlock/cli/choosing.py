@@ -7,9 +7,9 @@ import re
 import termios
 from collections.abc import Sequence
 
-import anyio
 from attrs import frozen
 
+from interlock.terminal import heard, say
 from interlock.tools.ask_user import NobodyThere, Person, UserAnswer, UserQuestion
 from interlock.visible import visible
 from phases.world.ports import Interrupt
@@ -57,10 +57,10 @@ def person_or_nobody(interrupt: Interrupt) -> Person:
 
 async def _asked(terminal: int, question: UserQuestion) -> UserAnswer | None:
     """The answer to one question; None if the terminal closed."""
-    _say(terminal, _shown(question))
+    say(terminal, _shown(question))
     while True:
-        _say(terminal, f"  {_wanted(question)} > ")
-        line = await _line(terminal)
+        say(terminal, f"  {_wanted(question)} > ")
+        line = await heard(terminal)
         if line is None:
             return None
         if not line.strip():
@@ -73,7 +73,7 @@ async def _asked(terminal: int, question: UserQuestion) -> UserAnswer | None:
         if fit and (question.several or len(numbers) == 1):
             return UserAnswer(chosen=tuple(offered[number].label for number in numbers))
         one = "" if question.several else ", one"
-        _say(terminal, f"  {question.first} to {max(offered)}{one}\n")
+        say(terminal, f"  {question.first} to {max(offered)}{one}\n")
 
 
 def _wanted(question: UserQuestion) -> str:
@@ -91,21 +91,3 @@ def _shown(question: UserQuestion) -> str:
         lines.append(f"  {number}  {option.label}{told}")
     # What a model wrote must not repaint the screen.
     return "\n".join(visible(line) for line in lines) + "\n"
-
-
-async def _line(terminal: int) -> str | None:
-    """One line; waits without holding a thread, so that an interrupt breaks it."""
-    got = b""
-    while not got.endswith(b"\n"):
-        await anyio.wait_readable(terminal)
-        chunk = os.read(terminal, 4096)
-        if not chunk:
-            return None
-        got += chunk
-    return got.decode(errors="replace")
-
-
-def _say(terminal: int, text: str) -> None:
-    left = text.encode(errors="replace")
-    while left:
-        left = left[os.write(terminal, left) :]

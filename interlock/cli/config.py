@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import attrs
 import orjson
@@ -17,6 +15,7 @@ from attrs import field, frozen
 from interlock.cli.flags import Parser, decoded
 from interlock.cli.main import complain
 from interlock.cli.masking import masked, masked_variable
+from interlock.cli.place import folder_of, insist_on_stdout
 from interlock.configuration import (
     Configuration,
     Flags,
@@ -27,7 +26,6 @@ from interlock.configuration import (
     sources_of,
 )
 from interlock.configured import Configured, configured
-from interlock.errors import UsageError
 from interlock.options import Options
 from interlock.settings import CHECKPOINTING, env_names
 from phases.world.limits import Limits
@@ -65,11 +63,8 @@ class Row:
 def run(argv: Sequence[str]) -> int:
     """Run the command. Raises ConfigurationError, SettingsError for what cannot be used."""
     asked = _parser().parse_args([decoded(each) for each in argv])
-    if sys.stdout is None:
-        raise UsageError("standard output is closed: there is nowhere to put the answer")
-    folder = Path(asked.cwd or ".").absolute()
-    if not folder.is_dir():
-        raise UsageError(f"no such folder: {asked.cwd} (--cwd)")
+    insist_on_stdout()
+    folder = folder_of(asked.cwd)
     found = configured(
         Options(cwd=folder),
         Flags(settings=asked.settings, sources=sources_of(asked.setting_sources)),

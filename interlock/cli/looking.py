@@ -15,6 +15,7 @@ from fsm import FsmError, Record, Trace
 from interlock.call_records import Calls, beside
 from interlock.cli.flags import Parser, decoded
 from interlock.cli.main import complain
+from interlock.cli.place import insist_on_stdout
 from interlock.cli.story import ending_of, facts_of, story_of
 from interlock.cli.traces import calls_beside, lines_of, loop_trace_of, tell_damage, trace_of
 from interlock.errors import InterlockError, UsageError
@@ -30,8 +31,7 @@ def run(command: str, argv: Sequence[str]) -> int:
     parser = Parser(prog=f"interlock {command}", allow_abbrev=False)
     prepare(parser)
     asked = parser.parse_args([decoded(each) for each in argv])
-    if sys.stdout is None:
-        raise UsageError("standard output is closed: there is nowhere to put the answer")
+    insist_on_stdout()
     try:
         return work(asked)
     except FsmError as error:

@@ -17,7 +17,8 @@ from errno import ENOENT
 from typing import TYPE_CHECKING, NoReturn
 
 from interlock import __version__
-from interlock.errors import ConfigurationError, InterlockError, UsageError
+from interlock.cli.place import insist_on_stdout
+from interlock.errors import ConfigurationError, InterlockError
 from interlock.visible import harmless, harmless_output
 
 if TYPE_CHECKING:
@@ -113,11 +114,11 @@ def _run(arguments: list[str], opener: Opener | None) -> int:
     from interlock.cli import flags
 
     if any(each in ("-h", "--help") for each in _before_dashes(arguments)):
-        _insist_on_stdout()
+        insist_on_stdout()
         flags.run_parser().print_help()
         return 0
     asked = flags.parse(arguments)
-    _insist_on_stdout()
+    insist_on_stdout()
     if asked.version:
         print(f"{__version__} (Interlock)")
         return 0
@@ -147,11 +148,6 @@ def _open_streams() -> None:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free one, which is this
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # in every locale
-
-
-def _insist_on_stdout() -> None:
-    if sys.stdout is None:
-        raise UsageError("standard output is closed: there is nowhere to put the answer")
 
 
 def _bug(error: Exception) -> int:

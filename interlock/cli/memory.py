@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from interlock.cli.flags import Parser, decoded
+from interlock.cli.place import folder_of, insist_on_stdout
 from interlock.errors import UsageError
 from interlock.memory import AutoMemory, LazyNotes, NoteFile
 from interlock.prompt import estimated_tokens
@@ -27,11 +27,8 @@ def run(argv: Sequence[str]) -> int:
     from interlock.permissions.explain import judge_of
 
     asked = _parser().parse_args([decoded(each) for each in argv])
-    if sys.stdout is None:
-        raise UsageError("standard output is closed: there is nowhere to put the answer")
-    folder = Path(asked.cwd or ".").absolute()
-    if not folder.is_dir():
-        raise UsageError(f"no such folder: {asked.cwd} (--cwd)")
+    insist_on_stdout()
+    folder = folder_of(asked.cwd)
     flags = Flags(settings=asked.settings, sources=sources_of(asked.setting_sources))
     found = configured(Options(cwd=folder), flags, os.environ, key=False)
     options, settings = found.options, found.settings

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from interlock.checkpoints import Checkpoints
 from interlock.cli.choosing import person_or_nobody
 from interlock.cli.flags import Parser, decoded
 from interlock.cli.main import complain
+from interlock.cli.place import folder_of, insist_on_stdout
 from interlock.cli.taking_back import Desk, forced
 from interlock.errors import SessionBusy, UsageError
 from interlock.home import SessionPaths, home_of
@@ -40,11 +40,8 @@ to go back to.
 def run(argv: Sequence[str]) -> int:
     """Run the command. Raises InterlockError."""
     asked = _parser().parse_args([decoded(each) for each in argv])
-    if sys.stdout is None:
-        raise UsageError("standard output is closed: there is nowhere to put the answer")
-    cwd = Path(asked.cwd or ".").absolute()
-    if not cwd.is_dir():
-        raise UsageError(f"no such folder: {asked.cwd} (--cwd)")
+    insist_on_stdout()
+    cwd = folder_of(asked.cwd)
     home = home_of(os.environ)
     name: str | None = asked.session
     found = newest_session(home, cwd) if name is None else session_named(home, cwd, name)

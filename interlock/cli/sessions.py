@@ -17,6 +17,7 @@ import orjson
 
 from interlock.cli import cleaning, session_list, session_tree
 from interlock.cli.flags import Parser, decoded
+from interlock.cli.place import insist_on_stdout
 from interlock.errors import UsageError
 from interlock.home import home_of
 from interlock.sessions import (
@@ -49,8 +50,7 @@ def run(argv: Sequence[str]) -> int:
     prepare(parser)
     parser.add_argument("--cwd", metavar="DIR", help="the working folder; default: this one")
     asked = parser.parse_args(given[1:] if name else given)
-    if sys.stdout is None:
-        raise UsageError("standard output is closed: there is nowhere to put the answer")
+    insist_on_stdout()
     asked.home, asked.cwd = home_of(os.environ), Path(asked.cwd or Path.cwd()).absolute()
     work(asked)
     return 0

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from interlock.cli.flags import Parser, decoded
-from interlock.errors import SettingsError, UsageError
+from interlock.cli.place import folder_of, insist_on_stdout
+from interlock.errors import SettingsError
 from interlock.hooks.registering import parse
 from interlock.skills import Skill, SkillBook, read
 
@@ -28,11 +27,8 @@ def run(argv: Sequence[str]) -> int:
     from interlock.permissions.explain import judge_of
 
     asked = _parser().parse_args([decoded(each) for each in argv])
-    if sys.stdout is None:
-        raise UsageError("standard output is closed: there is nowhere to put the answer")
-    folder = Path(asked.cwd or ".").absolute()
-    if not folder.is_dir():
-        raise UsageError(f"no such folder: {asked.cwd} (--cwd)")
+    insist_on_stdout()
+    folder = folder_of(asked.cwd)
     found = configured(Options(cwd=folder), Flags(sources=sources_of(None)), os.environ, key=False)
     book = book_of(found.settings, folder, judge_of(found.options).withholds)
     for line in told(book):

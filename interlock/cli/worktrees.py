@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import anyio
 import orjson
 
 from interlock.cli.flags import Parser, decoded
+from interlock.cli.place import insist_on_stdout
 from interlock.errors import UsageError
 from interlock.home import home_of
 from interlock.worktrees import (
@@ -37,8 +37,7 @@ def run(argv: Sequence[str]) -> int:
     parser.add_argument("--all", action="store_true", help="of every repository")
     parser.add_argument("--json", action="store_true", help="for programs")
     asked = parser.parse_args([decoded(each) for each in argv])
-    if sys.stdout is None:
-        raise UsageError("standard output is closed: there is nowhere to put the answer")
+    insist_on_stdout()
     became = asyncio.run(_became(asked.action == "clean", everywhere=asked.all))
     if asked.json:
         print(orjson.dumps([_object(one) for one in became]).decode())

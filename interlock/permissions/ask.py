@@ -12,7 +12,6 @@ import termios
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-import anyio
 import orjson
 from attrs import frozen
 
@@ -20,6 +19,7 @@ from interlock.permissions.advice import ASK_INSTEAD, GO_ON
 from interlock.permissions.decision import Decision, Question
 from interlock.permissions.suggest import suggested, told
 from interlock.permissions.updates import Update
+from interlock.terminal import heard, say
 from interlock.visible import visible
 from phases.world.ports import Interrupt
 
@@ -78,7 +78,7 @@ class TerminalAsker:
                 shown = await _shown(question, decision)
                 # Keys pressed before the question stood there are no answer to it.
                 termios.tcflush(terminal, termios.TCIFLUSH)
-                _say(terminal, shown)
+                say(terminal, shown)
                 return await _answer(terminal)
         except OSError:
             return Answer(allowed=False, reason="the terminal went away before an answer came")
@@ -90,8 +90,8 @@ class TerminalAsker:
 
 async def _answer(terminal: int) -> Answer:
     while True:
-        _say(terminal, "  [y] yes   [a] always in this session   [n] no, and why > ")
-        line = await _line(terminal)
+        say(terminal, "  [y] yes   [a] always in this session   [n] no, and why > ")
+        line = await heard(terminal)
         if line is None:
             return Answer(allowed=False, reason="the terminal closed before an answer came")
         word, _, rest = line.strip().partition(" ")
@@ -106,26 +106,14 @@ async def _answer(terminal: int) -> Answer:
 
 
 async def _why(terminal: int) -> str:
-    _say(terminal, "  what should be done instead? (Enter for nothing) > ")
-    return (await _line(terminal) or "").strip()
+    say(terminal, "  what should be done instead? (Enter for nothing) > ")
+    return (await heard(terminal) or "").strip()
 
 
 def _refusal(said: str) -> str:
     if said:
         return f"the user said no: {said}"
     return f"the user said no. {ASK_INSTEAD}"
-
-
-async def _line(terminal: int) -> str | None:
-    """One line; waits without holding a thread, so that an interrupt breaks it."""
-    got = b""
-    while not got.endswith(b"\n"):
-        await anyio.wait_readable(terminal)
-        chunk = os.read(terminal, 4096)
-        if not chunk:
-            return None
-        got += chunk
-    return got.decode(errors="replace")
 
 
 async def _shown(question: Question, decision: Decision) -> str:
@@ -159,12 +147,6 @@ def _bounded(text: str, most: int = _MAX_SHOWN) -> list[str]:
     if len(shown) > most:
         return [*shown[:most], f"... and {len(shown) - most} more lines"]
     return shown
-
-
-def _say(terminal: int, text: str) -> None:
-    left = text.encode(errors="replace")
-    while left:
-        left = left[os.write(terminal, left) :]
 
 
 def terminal_or_nobody(interrupt: Interrupt) -> Asker:

@@ -21,6 +21,7 @@ from typing import Any
 import orjson
 from attrs import frozen
 
+from fsm.json_lines import object_of
 from interlock.errors import InterlockError
 
 Json = Any
@@ -139,15 +140,9 @@ def lines_of(data: bytes, where: str) -> Lines:
 
 def _object(line: bytes, where: str) -> Line:
     try:
-        value = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        try:
-            value = json.loads(line)
-        except ValueError as error:
-            raise RecordingError(where, f"is no JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise RecordingError(where, "is no JSON object")
-    return value
+        return object_of(line)
+    except ValueError as error:
+        raise RecordingError(where, str(error)) from error
 
 
 # One of the two says where the transcript was when the run began.
