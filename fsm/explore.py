@@ -197,7 +197,7 @@ def _culprit(machine: Machine[L], place: Place[L], outcome: object) -> tuple[Edg
             try:
                 if not guard(place.loop, outcome):
                     break
-            except Exception:
+            except Exception:  # of the caller's, as above
                 return edge, f"guard {name_of(guard)}"
         else:
             return edge, f"reducer {name_of(edge.reducer)}"

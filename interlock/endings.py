@@ -46,7 +46,7 @@ class Ending:
         """Raises EndingBroke: what was to end a run must not fail in silence."""
         try:
             return bool(self.when(progress))
-        except Exception as error:
+        except Exception as error:  # the caller's function: whatever it raises, it has broken
             raise EndingBroke(self.name, error) from error
 
 

@@ -55,7 +55,7 @@ class Apart:
                     report = await here.run(
                         evolve(errand, cwd=cwd), evolve(moved, ended=ended.append)
                     )
-            except BaseException:
+            except BaseException:  # a cancellation too: the tree is put in order before it goes on
                 cut = ended[-1] if ended else Report(text="", error="aborted_streaming")
                 report, became = await _with_its_tree(cut, tree, lacks)
                 seat.ended(report)

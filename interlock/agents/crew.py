@@ -258,7 +258,7 @@ class Crew:
             except anyio.get_cancelled_exc_class():
                 report = cut[-1] if cut else Report(text="", error="aborted_streaming")
                 raise
-            except Exception as problem:
+            except Exception as problem:  # on its way to whoever asked: kept with the child first
                 known = cut[-1] if cut else report
                 report = evolve(known, error="failed", why=str(problem) or type(problem).__name__)
                 raise

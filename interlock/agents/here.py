@@ -47,7 +47,7 @@ class Here:
             try:
                 await worker.run(loop, paths.trace, counted, worker.inbox(), ended.append)
                 left = await child.crew.end()
-            except BaseException:
+            except BaseException:  # a cancellation too: what was done is told before it goes on
                 if ended:
                     seat.ended(_report(child, errand, ended[0], counted, monotonic() - began))
                 raise

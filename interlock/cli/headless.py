@@ -268,7 +268,7 @@ async def _run(job: Job, agent: Agent, show: Show, output: Output) -> RunSummary
         return done or await agent.prompt(job.prompt, show, typed=job.typed)
     except InterlockError as error:
         return broken(agent.session_id, str(error))
-    except Exception as error:
+    except Exception as error:  # a bug of ours
         # Outside the loop no phase turns a bug into an ending; the one result comes all the same.
         if job.settings.debug:
             raise

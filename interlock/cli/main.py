@@ -78,7 +78,7 @@ def main(argv: Sequence[str] | None = None, *, opener: Opener | None = None) -> 
         nameless = "the working folder" if error.errno == ENOENT else "standard output"
         complain(f"{error.filename or nameless}: {error.strerror or error}")
         code = 1
-    except Exception as error:
+    except Exception as error:  # the last there is: no traceback reaches a user
         code = _bug(error)
     _quiet_exit()
     return code

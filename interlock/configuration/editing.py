@@ -228,6 +228,6 @@ def _replace(path: Path, text: str) -> None:
             out.flush()
             os.fsync(out.fileno())
         beside.replace(path)
-    except BaseException:
+    except BaseException:  # however we leave, no half file stays behind
         beside.unlink(missing_ok=True)
         raise

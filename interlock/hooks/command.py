@@ -126,7 +126,7 @@ class Command:
                 with anyio.move_on_after(_LAST_WORDS_S):
                     await quiet.over.wait()
                 tasks.cancel_scope.cancel()
-        except BaseException:
+        except BaseException:  # however we leave, nothing it started stays behind
             await self._end_tree(process)
             raise
         return ended

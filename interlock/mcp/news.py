@@ -119,7 +119,7 @@ class News:
     async def _trying(self, take: Callable[[], Awaitable[None]], *, aloud: bool = True) -> None:
         try:
             await take()
-        except Exception as error:
+        except Exception as error:  # whatever a server does: what is known of it stays
             if not self.server.lost:
                 text = f"the MCP server {self.server.name} could not list anew: {reason(error)}"
                 if aloud:

@@ -91,7 +91,7 @@ class Relay:
         asks = "method" in message and "id" in message
         try:
             answer = await self.carry(message)
-        except Exception as error:
+        except Exception as error:  # of whoever carries: the other side is told
             _log.debug("mcp message not carried", method=message.get("method"), why=reason(error))
             answer = _failed(message, error)
         if not asks or answer is None or self._into is None:

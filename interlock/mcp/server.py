@@ -292,7 +292,7 @@ class Server:
         try:
             with anyio.fail_after(None if timed else limit):
                 yield client
-        except Exception as error:
+        except Exception as error:  # of the client, whatever it is; told as what it means to us
             if door.refusal is not None:
                 process.closed.set()
                 raise ServerGone(self.name, door.refusal) from error

@@ -84,7 +84,7 @@ class _Sifted:
     async def _next(self, receive: Callable[[], Awaitable[Any]]) -> Any:
         try:
             return self._sieve.sift(await receive())
-        except BaseException:
+        except BaseException:  # also when it is cancelled there comes no more
             self._sieve.ended = True
             raise
 

@@ -85,7 +85,7 @@ class Tape:
         """What `work` gives, on the tape as well."""
         try:
             value = await work
-        except BaseException as error:
+        except BaseException as error:  # noted, cancelled or broken, and on its way
             self.raised(on, error)
             raise
         self.gave(on, self.pool.encoded(value))
@@ -95,7 +95,7 @@ class Tape:
         """The same where nothing waits."""
         try:
             value = work()
-        except Exception as error:
+        except Exception as error:  # noted, and on its way; where nothing waits nothing is cut
             self.raised(on, error)
             raise
         self.gave(on, self.pool.encoded(value))

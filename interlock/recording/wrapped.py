@@ -79,7 +79,7 @@ async def asked(tape: Tape, model: Model, request: Request) -> AsyncGenerator[Mo
     except GeneratorExit:  # whoever asked has heard enough
         tape.gave("model.end")
         raise
-    except BaseException as error:
+    except BaseException as error:  # the tape says how it ended, cancelled or broken
         tape.raised("model.end", error)
         raise
     tape.gave("model.end")
@@ -128,7 +128,7 @@ class _History:
     async def _noted(self, work: Awaitable[None]) -> None:
         try:
             await work
-        except BaseException as error:
+        except BaseException as error:  # the tape says that it was cut, or broke
             self.tape.raised("history", error)
             raise
 

@@ -30,7 +30,7 @@ def contained() -> Iterator[None]:
         raise
     except GeneratorExit:
         raise
-    except BaseException as raised:
+    except BaseException as raised:  # what a tool may raise and only we may mean
         if not isinstance(raised, SystemExit) and _being_cancelled():
             raise
         # A tool that cancelled the task it runs in: what it asked for has been had.

@@ -160,7 +160,7 @@ def _made(path: Path) -> Iterator[int]:
                 folder = os.open(one.name, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)
                 stack.callback(os.close, folder)
             yield folder
-    except BaseException:
+    except BaseException:  # however we leave, no empty folders stay behind
         for one in reversed(made):
             with contextlib.suppress(OSError):  # someone put something in it
                 one.rmdir()

@@ -113,7 +113,7 @@ class ToolExecutor:
             # Not an interrupt, but the history must hold the same truths.
             await self._end_open(round_, reply)
             raise
-        except BaseException:
+        except BaseException:  # a bug, or the end of the process: no call goes on alone
             round_.drop()
             raise
         return Ran(
@@ -184,7 +184,7 @@ class ToolExecutor:
             return
         try:
             call.interrupted()
-        except Exception as problem:
+        except Exception as problem:  # a fault of ours: it must reach who waits for the results
             round_.broken = problem
 
     def _fell(self, round_: Round, call: Call) -> None:

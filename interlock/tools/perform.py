@@ -62,8 +62,8 @@ class Performer:
             return self.permissions.decide(
                 self._question(call, self._context(round_, call))
             ).allowed
-        except Exception:
-            return False  # it will fail in its turn, and say so in its result
+        except Exception:  # it will fail in its turn, and say so in its result
+            return False
 
     async def perform(self, round_: Round, call: Call) -> None:
         """Bring the call, whose turn it is, to an ending and a result."""
@@ -93,7 +93,7 @@ class Performer:
                 if decision.allowed and decision.arguments is not None:
                     question, decision = self._changed(call, context, decision)
             context.granted = frozenset((*question.reads, *question.writes))
-        except Exception as problem:
+        except Exception as problem:  # of a tool, a hook or an asker: the call fails, not the run
             output = failure(call.use.name, problem)
             result = self.capped(call, output)
             judged = Judged(allowed=False, reason=_brief(result.text), broke=True)
@@ -188,7 +188,7 @@ class Performer:
             try:
                 with anyio.move_on_after(tool.time_limit), contained():
                     return await tool.run(call.arguments, context)
-            except Exception as problem:
+            except Exception as problem:  # whatever a tool raises is its result
                 return failure(call.use.name, problem)
             finally:
                 self.heartbeat.end(call.use)

@@ -84,7 +84,7 @@ class Command:
             fcntl.fcntl(self._output, fcntl.F_SETPIPE_SZ, _PIPE)
         try:
             self._process = self._started(their_output, their_report)
-        except BaseException:
+        except BaseException:  # however we leave, no descriptor stays open
             self._close()
             raise
         finally:
@@ -136,7 +136,7 @@ class Command:
                 running = await self._running(process.pid, closed)
             if running and not closed.is_set():
                 later = await self._hand_over()
-        except BaseException:
+        except BaseException:  # however we leave, nothing it started stays behind
             await self._end_tree(process)
             self._read_rest()
             raise
