@@ -15,8 +15,8 @@ from interlock.options import Options, PermissionMode
 from interlock.recording import Recording, read_recording
 from interlock.recording.rerun import render, rerun
 from interlock.scripted import ScriptedServer, reply
+from tests.agent.stops import STOPS, Dealt, Stop, stopped, work
 from tests.agent.support import MODEL, Room, tell
-from tests.agent.test_interrupts import STOPS, Dealt, Stop, stopped, work
 from tests.recording.stories import RECORD, hard, recordings
 
 _numbers = itertools.count(1)

@@ -1,33 +1,26 @@
-"""Disks that take no more while the whole agent runs: one line, a clean end, nothing lost."""
+"""A disk that is full, read-only or failing, under a whole session."""
 
 from __future__ import annotations
 
 import errno
 import os
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import attrs
 import pytest
 
-from interlock.agent import Agent
 from interlock.durability import Disk, Fsync
 from interlock.errors import TranscriptError
 from interlock.open_calls import FINISHED
-from interlock.options import Options, PermissionMode, Resume
 from interlock.scripted import Answer, ScriptedServer, SentRequest, reply, tool_use
 from interlock.sessions import read_messages
-from interlock.summary import RunSummary
 from interlock.tools import tool
 from phases.world.messages import Kind
-from phases.world.updates import Notice
-from tests.agent.support import MODEL, Room, Told, living, results, tell, unanswered
+from tests.agent.support import Room, living, results, tell
 from tests.sessions.disks import files_of_at_most, fill, read_only, small_disk
-
-FREE = Options(permission_mode=PermissionMode.BYPASS_PERMISSIONS, model=MODEL)
-GO_ON = attrs.evolve(FREE, resume=Resume())
+from tests.sessions.full_disks import FREE, GO_ON, kinds, refusal, stopped_by, warnings
 
 
 @pytest.fixture
@@ -35,43 +28,6 @@ def room(tmp_path: Path) -> Iterator[Room]:
     """A home on a small disk of its own."""
     with small_disk(tmp_path / "disk") as disk:
         yield attrs.evolve(Room.made(tmp_path / "room"), home=disk / "home")
-
-
-def warnings(told: Told) -> list[str]:
-    notices = [one for one in told.updates if isinstance(one, Notice)]
-    return [one.text for one in notices if one.level != "info" and "bypassed" not in one.text]
-
-
-def kinds(path: Path) -> list[Kind]:
-    return [message.kind for message in read_messages(path)]
-
-
-async def refusal(agent: Agent, prompt: str) -> str:
-    """Why a prompt could not be run, told by its ending or before there was one."""
-    try:
-        told = await tell(agent, prompt)
-    except TranscriptError as error:
-        return str(error)
-    return told.summary.error_text or ""
-
-
-async def stopped_by(room: Room, trouble: Callable[[Path], object]) -> Told:
-    """A run whose home gets into trouble while its one call runs; its result has no place."""
-
-    @tool
-    def change() -> str:
-        """Changes something."""
-        trouble(room.home.parent)
-        return "changed " * 2_000
-
-    answers = [reply("I do.", tool_use("change", {}, id="toolu_1")), reply("Never asked.")]
-    async with (
-        ScriptedServer(answers) as server,
-        room.open(server, options=FREE, tools=[change]) as agent,
-    ):
-        told = await tell(agent, "change it")
-        assert len(server.requests) == 1
-    return told
 
 
 async def test_a_disk_that_fills_ends_the_run_with_what_where_and_how_to_mend(room: Room) -> None:
@@ -231,9 +187,6 @@ async def test_a_limit_on_file_sizes_ends_the_run_and_the_cut_line_costs_itself_
     assert kinds(path) == [Kind.PROMPT, Kind.REPLY, Kind.PROMPT, Kind.REPLY]
 
 
-# --- what its loss does not end --------------------------------------------------------------
-
-
 async def test_a_trace_and_a_recording_that_cannot_go_on_are_warnings_and_the_run_goes_on(
     tmp_path: Path,
 ) -> None:
@@ -262,112 +215,6 @@ async def test_a_trace_and_a_recording_that_cannot_go_on_are_warnings_and_the_ru
     assert trace.endswith("File too large; raise the limit on file sizes (ulimit -f)")
     assert recording.startswith("this run is not recorded: ")
     assert told.trace.damage == ()
-
-
-# --- files that are taken away ---------------------------------------------------------------
-
-
-async def meddled(room: Room, how: Callable[[Path], object]) -> tuple[RunSummary, Path]:
-    """A run with whose transcript something happens while its one call runs."""
-
-    @tool
-    def meddle() -> str:
-        """Meddles."""
-        how(next(room.home.glob("projects/*/*.jsonl")))
-        return "done"
-
-    answers = [reply("I do.", tool_use("meddle", {})), reply("Never asked.")]
-    async with (
-        ScriptedServer(answers) as server,
-        room.open(server, options=FREE, tools=[meddle]) as agent,
-    ):
-        summary = await agent.prompt("meddle", lambda update: None)
-        assert len(server.requests) == 1
-        return summary, agent.transcript_path
-
-
-@pytest.mark.parametrize(
-    "how",
-    [Path.unlink, lambda path: shutil.rmtree(path.parents[2])],
-    ids=["alone", "with its home"],
-)
-async def test_a_transcript_that_is_removed_ends_the_run_and_is_written_anew(
-    tmp_path: Path, how: Callable[[Path], object]
-) -> None:
-    summary, path = await meddled(Room.made(tmp_path), how)
-
-    assert summary.reason == "model_error"
-    assert summary.error_text == f"transcript {path}: was removed while it was being written."
-    assert kinds(path) == [Kind.PROMPT, Kind.REPLY, Kind.RESULT]
-    assert unanswered(path) == []
-
-
-async def test_a_file_that_took_its_place_is_left_alone(tmp_path: Path) -> None:
-    def replaced(path: Path) -> None:
-        path.with_suffix(".new").write_text("somebody else's\n")
-        path.with_suffix(".new").rename(path)
-
-    summary, path = await meddled(Room.made(tmp_path), replaced)
-
-    assert summary.reason == "model_error"
-    assert "another file has taken its place; move that one away" in (summary.error_text or "")
-    assert path.read_text() == "somebody else's\n"
-
-
-async def test_a_folder_that_cannot_be_made_is_named_as_one(tmp_path: Path) -> None:
-    room = attrs.evolve(Room.made(tmp_path / "room"), home=tmp_path / "file" / "home")
-    (tmp_path / "file").write_text("no folder")
-
-    async with ScriptedServer([]) as server:
-        with pytest.raises(TranscriptError) as caught:
-            async with room.open(server, options=FREE) as agent:
-                await tell(agent, "hi")
-
-    assert str(caught.value) == (
-        f"folder {tmp_path}/file: cannot be written: File exists; "
-        "move away the file that stands in its place, or set INTERLOCK_HOME to another"
-    )
-
-
-async def test_a_trace_that_cannot_be_begun_is_named_as_one_and_the_prompt_is_not_kept(
-    tmp_path: Path,
-) -> None:
-    room = Room.made(tmp_path)
-    async with (
-        ScriptedServer([reply("One."), reply("Three.")]) as server,
-        room.open(server, options=FREE) as agent,
-    ):
-        await tell(agent, "one")
-        with files_of_at_most(100), pytest.raises(TranscriptError) as caught:
-            await tell(agent, "two")
-        told = await tell(agent, "three")
-
-    assert str(caught.value).startswith("trace ")
-    assert ".trace.jsonl: cannot be written: File too large; raise the limit" in str(caught.value)
-    assert told.ending == ("completed", None)
-    assert "two" not in str(server.requests[-1].body["messages"])
-
-
-async def test_a_record_of_calls_that_cannot_be_made_keeps_the_call_from_beginning(
-    tmp_path: Path,
-) -> None:
-    room = Room.made(tmp_path)
-
-    def answer(request: SentRequest) -> Answer:
-        (runs,) = room.home.glob("projects/*/*/runs")
-        shutil.rmtree(runs)
-        return reply(tool_use("Bash", {"command": "touch it-ran"}))
-
-    async with ScriptedServer(answer) as server, room.open(server, options=FREE) as agent:
-        summary = await agent.prompt("go", lambda update: None)
-
-    assert summary.reason == "model_error"
-    assert (summary.error_text or "").startswith("record of calls ")
-    assert "No such file or directory; put its folder back" in (summary.error_text or "")
-    assert not (room.work / "it-ran").exists()
-
-
-# --- a disk that fails -----------------------------------------------------------------------
 
 
 async def test_a_disk_that_fails_to_keep_what_it_took_lets_no_request_leave(

@@ -250,6 +250,10 @@ def reply(*calls: ToolUse, cut: tuple[str, ...] = ()) -> Reply:
     return Reply(message=message, stop_reason="tool_use", calls=finished, cut_calls=cut)
 
 
+def texts(results: list[ToolResult]) -> list[str]:
+    return [result.text for result in results]
+
+
 def result(message: Message) -> ToolResult:
     (block,) = message.content
     assert isinstance(block, ToolResult)

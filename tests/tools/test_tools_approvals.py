@@ -17,7 +17,6 @@ from interlock.permissions.decision import Decision, Question
 from interlock.tools import FileReads, built_in
 from interlock.tools.reads import digest
 from phases.world.messages import ToolResult, ToolUse
-from tests.tools.places import real
 from tests.tools.running import Bench, bench
 
 NOTEBOOK = '{"cells": [{"cell_type": "raw", "source": "one"}], "nbformat": 4}'
@@ -64,13 +63,6 @@ CASES = (
     ),
 )
 every_tool = pytest.mark.parametrize("case", CASES, ids=lambda case: case.tool)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = real(tmp_path) / "work"
-    folder.mkdir()
-    return folder
 
 
 async def read_then(at: Bench, path: str, *calls: ToolUse) -> list[ToolResult]:

@@ -20,17 +20,9 @@ from phases.world.limits import Limits
 from phases.world.loop import ToolUseContext
 from phases.world.messages import ToolResult, ToolUse
 from phases.world.updates import ToolProgress, ToolRunning, ToolStarted, Update
-from tests.tools.places import real
 from tests.tools.running import Bench, bench, step
 
 T = TypeVar("T")
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = real(tmp_path) / "work"
-    folder.mkdir()
-    return folder
 
 
 def bash(name: str, command: str) -> ToolUse:

@@ -1,71 +1,21 @@
-"""WebFetch: what it reads, and where it does not go. Real HTTP on loopback."""
+"""WebFetch: what is read of a page, and where it goes for it."""
 
 from __future__ import annotations
 
 import gzip
-import tracemalloc
 import zlib
-from asyncio import StreamWriter
-from collections.abc import AsyncIterator, Sequence
-from typing import Any
 
-import anyio
 import pytest
-from attrs import define, field
 
-from interlock.options import PermissionMode
 from interlock.tools import Network, WebSettings
 from interlock.tools.web.addresses import unfit
 from interlock.tools.web.fetch import WebFetch
-from phases.world.messages import Media, ToolUse
+from phases.world.messages import Media
 from tests.tools.documents import pdf
-from tests.tools.pages import Site, answer, send, site, to
+from tests.tools.pages import Site, answer, to
 from tests.tools.places import Place
-from tests.tools.running import bench
+from tests.tools.sites import Clock, Names, fetching
 from tests.tools.test_tools_pictures import made
-
-
-@define
-class Clock:
-    now: float = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@define
-class Names:
-    """A resolver that answers as it is told, each time the next thing."""
-
-    answers: list[list[str]]
-    asked: list[str] = field(factory=list)
-
-    async def __call__(self, host: str, port: int) -> Sequence[str]:
-        self.asked.append(f"{host}:{port}")
-        return self.answers[min(len(self.asked), len(self.answers)) - 1]
-
-
-@pytest.fixture
-async def there() -> AsyncIterator[Site]:
-    async with site() as found:
-        yield found
-
-
-@pytest.fixture
-async def private() -> AsyncIterator[Site]:
-    """A second server, which nobody may reach."""
-    async with site() as found:
-        yield found
-
-
-def fetching(place: Place, site: Site, clock: Clock | None = None, **bounds: Any) -> Place:
-    network = Network(allowed=frozenset({f"127.0.0.1:{site.port}"}))
-    settings = WebSettings(network=network, **bounds)
-    place.tools["WebFetch"] = WebFetch(settings, clock or Clock())
-    return place
-
-
-# --- what is read ----------------------------------------------------------------------------
 
 
 async def test_a_page_becomes_markdown(place: Place, there: Site) -> None:
@@ -173,9 +123,6 @@ async def test_a_page_is_kept_for_a_quarter_of_an_hour(place: Place, there: Site
     assert early.startswith("(as it was 899 s ago, from the cache)\n")
     assert early.endswith("one")
     assert late.endswith("two")
-
-
-# --- where it goes ---------------------------------------------------------------------------
 
 
 async def test_a_redirect_on_the_host_is_followed(place: Place, there: Site) -> None:
@@ -287,119 +234,3 @@ def test_addresses_that_are_not_of_the_public_internet(address: str) -> None:
 )
 def test_addresses_that_are(address: str) -> None:
     assert unfit(address) is None
-
-
-# --- bounds ----------------------------------------------------------------------------------
-
-
-async def _endless(stream: StreamWriter) -> None:
-    await send(stream, b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n")
-    await send(stream, b"transfer-encoding: chunked\r\n\r\n")
-    while True:
-        await send(stream, b"10000\r\n" + b"x" * 65_536 + b"\r\n")
-
-
-async def test_an_endless_body_ends_at_the_cap_in_little_memory(place: Place, there: Site) -> None:
-    there.answers["/endless"] = _endless
-    fetching(place, there, most_bytes=2_000_000)
-    there.answers["/warm"] = answer(b"x", "text/plain")
-    await place.said("WebFetch", url=there.at("/warm"))
-    tracemalloc.start()
-
-    said = await place.said("WebFetch", url=there.at("/endless"))
-
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert "the first 2,000,000 bytes; there is more" in said
-    assert peak < 20_000_000
-
-
-async def test_a_small_body_that_unpacks_to_a_huge_one_ends_at_the_cap(
-    place: Place, there: Site
-) -> None:
-    bomb = gzip.compress(bytes(1 << 28))
-    there.answers["/"] = answer(bomb, "text/plain", content_encoding="gzip")
-    there.answers["/warm"] = answer(b"x", "text/plain")
-    fetching(place, there, most_bytes=1_000_000)
-    await place.said("WebFetch", url=there.at("/warm"))
-    tracemalloc.start()
-
-    said = await place.said("WebFetch", url=there.at("/"))
-
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert "the first 1,000,000 bytes; there is more" in said
-    assert peak < 20_000_000
-
-
-async def test_a_slow_body_ends_at_the_time_limit(place: Place, there: Site) -> None:
-    async def slow(stream: StreamWriter) -> None:
-        await send(stream, b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n")
-        while True:
-            await anyio.sleep(0.05)
-            await send(stream, b"x")
-
-    there.answers["/slow"] = slow
-    fetching(place, there, time_limit=0.4)
-
-    with anyio.fail_after(10):
-        assert "took over 0.4 s" in await place.refused("WebFetch", url=there.at("/slow"))
-
-
-@pytest.mark.parametrize(
-    ("said", "why"),
-    [
-        pytest.param(b"not HTTP at all\r\n\r\n", "does not answer as HTTP does", id="no HTTP"),
-        pytest.param(b"", "does not answer as HTTP does", id="nothing"),
-        pytest.param(answer(b"x", content_encoding="br"), "packed as 'br'", id="brotli"),
-        pytest.param(answer(b"xxxx", content_encoding="gzip"), "is damaged", id="no gzip"),
-        pytest.param(to("http://[::1"), "cannot be followed", id="bad redirect"),
-    ],
-)
-async def test_a_server_that_is_broken_is_one_clear_line(
-    place: Place, there: Site, said: bytes, why: str
-) -> None:
-    there.answers["/"] = said
-
-    told = await fetching(place, there).refused("WebFetch", url=there.at("/"))
-
-    assert why in told
-    assert "\n" not in told
-
-
-@pytest.mark.parametrize(
-    "url", ["", "example.com", "http://", "http://a b/", "ftp://a/b", "http:///x"]
-)
-async def test_what_is_no_address_is_refused(place: Place, url: str) -> None:
-    assert "fetched" in await place.refused("WebFetch", url=url)
-
-
-async def test_a_page_for_machines_is_text_all_the_same(place: Place, there: Site) -> None:
-    there.answers["/"] = answer(b"<div>" * 20_000 + b"deep inside", "text/html")
-
-    assert (await fetching(place, there).said("WebFetch", url=there.at("/"))).endswith(
-        "deep inside"
-    )
-
-
-# --- permission ------------------------------------------------------------------------------
-
-
-async def test_a_fetch_is_about_the_host_it_goes_to(place: Place) -> None:
-    touches = place.tools["WebFetch"].touches(
-        {"url": "https://Docs.Example.COM.:8443/a"}, place.folder
-    )
-
-    assert touches.domain == "docs.example.com"
-
-
-async def test_nothing_is_fetched_where_nobody_allows_it(place: Place, there: Site) -> None:
-    fetching(place, there)
-    call = ToolUse(id="toolu_1", name="WebFetch", input={"url": there.at("/")})
-
-    async with bench(place.folder, tools=place.tools, mode=PermissionMode.DEFAULT) as run:
-        (result,) = await run.run(call)
-
-    assert result.is_error
-    assert "needs approval" in result.text
-    assert there.asked == []
