@@ -35,7 +35,7 @@ def messages(rounds: int) -> list[Message]:
     made = []
     for n in range(1, rounds + 1):
         reply = _id(3 * n + 1)
-        use = ToolUse(f"toolu_{n}", "Read", {"file_path": f"/work/file_{n}.py"})
+        use = ToolUse(f"toolu_{n}", "Read", {"file_path": f"/srv/file_{n}.py"})
         answer = ToolResult(use.id, (Text(RESULT),))
         made += [
             Message(id=_id(3 * n), role="user", kind=Kind.PROMPT, content=(Text(f"look at {n}"),)),

@@ -110,7 +110,7 @@ async def test_the_person_sees_the_call_and_the_change(person: Person) -> None:
     async def preview() -> str:
         return "-old\n+new"
 
-    question = evolve(about("Edit", "a.txt", Path("/work")), preview=preview)
+    question = evolve(about("Edit", "a.txt", Path("/repo")), preview=preview)
 
     await person.answers(question, "y\n")
 
@@ -254,7 +254,7 @@ async def test_always_for_a_file_outside_is_for_that_file(tmp_path: Path) -> Non
 async def test_the_person_sees_what_always_would_open(
     person: Person, tool: str, written: str, told: str
 ) -> None:
-    await person.answers(about(tool, written, Path("/work")), "n no\n")
+    await person.answers(about(tool, written, Path("/repo")), "n no\n")
 
     assert told in person.seen
 

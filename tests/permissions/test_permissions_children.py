@@ -21,7 +21,7 @@ from interlock.permissions import (
 )
 from tests.permissions.questions import about, bash, call
 
-WORK = Path("/work")
+WORK = Path("/repo")
 
 
 def parent(mode: PermissionMode = PermissionMode.DEFAULT, **rules: tuple[str, ...]) -> Gate:

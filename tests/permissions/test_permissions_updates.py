@@ -24,7 +24,7 @@ from interlock.permissions import (
 )
 from tests.permissions.questions import about, bash, call
 
-WORK = Path("/work")
+WORK = Path("/repo")
 WHERE = "project settings, .claude/settings.json:12"
 
 
@@ -108,9 +108,9 @@ def test_mode_and_folders_can_be_changed_and_the_working_folder_stays() -> None:
     assert door.mode is PermissionMode.ACCEPT_EDITS
     door.apply(Update.of({"type": "addDirectories", "directories": ["/other"]}))
     assert door.decide(about("Edit", "/other/a", WORK)).allowed
-    door.apply(Update.of({"type": "removeDirectories", "directories": ["/other", "/work"]}))
+    door.apply(Update.of({"type": "removeDirectories", "directories": ["/other", "/repo"]}))
     assert not door.decide(about("Edit", "/other/a", WORK)).allowed
-    assert door.decide(about("Edit", "/work/a", WORK)).allowed
+    assert door.decide(about("Edit", "/repo/a", WORK)).allowed
 
 
 def test_what_is_meant_for_settings_files_is_handed_on() -> None:
