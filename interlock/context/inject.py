@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from phases.world.messages import Kind, Message, Text
-
 # What is loaded at a session's start, in this order: system prompt, memory, environment (all three
 # blocks of the system prompt), names of MCP tools, project notes, skills, conversation. These are
 # the parts that the user context has of it.
@@ -26,7 +24,6 @@ As you answer, you can use the following context:
 
 It may or may not matter for the task at hand. Do not talk about it unless it does.
 </system-reminder>"""
-_ID = "00000000-0000-4000-8000-000000000c0e"
 
 
 def append_system_context(parts: Sequence[str], context: Mapping[str, str]) -> tuple[str, ...]:
@@ -40,19 +37,8 @@ def system_context(context: Mapping[str, str]) -> str:
     return "\n".join(told).replace(": \n", ":\n")
 
 
-def prepend_user_context(
-    messages: tuple[Message, ...], context: Mapping[str, str]
-) -> tuple[Message, ...]:
-    """The messages with the user context in front of them; the same ones where there is none."""
-    text = user_context(context)
-    if text is None:
-        return messages
-    words = (Text(text),)
-    return (Message(id=_ID, role="user", kind=Kind.NOTE, content=words), *messages)
-
-
 def user_context(context: Mapping[str, str]) -> str | None:
-    """The text of that message: what is loaded first stands first."""
+    """The text of the message in front, what is loaded first first; None: there is nothing."""
     known = [(key, context[key]) for key in USER_CONTEXT_ORDER if key in context]
     others = [(key, text) for key, text in context.items() if key not in USER_CONTEXT_ORDER]
     return _reminder(tuple((key, text) for key, text in (*known, *others) if text.strip()))

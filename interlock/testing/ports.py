@@ -174,7 +174,6 @@ class ScriptedExecutor:
     hook_stopped: str | None = None
     started: list[str] = field(factory=list)
     offered: list[str] = field(factory=list)
-    drops: int = 0
 
     def begin(self, context: ToolUseContext) -> None:
         self.offered.clear()
@@ -188,7 +187,6 @@ class ScriptedExecutor:
         return Ran(results=results, context=context, hook_stopped=self.hook_stopped)
 
     def drop(self) -> tuple[Message, ...]:
-        self.drops += 1
         return ()
 
     def _result(self, call: ToolUse, reply: Reply) -> Message:

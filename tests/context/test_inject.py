@@ -11,7 +11,6 @@ from interlock.context.inject import (
     PROJECT,
     SKILLS,
     append_system_context,
-    prepend_user_context,
     user_context,
 )
 from interlock.model import AnthropicModel
@@ -20,7 +19,7 @@ from interlock.model.request import CONTEXT_ID, Gate
 from interlock.options import Options
 from interlock.prompt import system_blocks
 from interlock.scripted import ScriptedServer, reply
-from phases.world.messages import Kind, Message
+from phases.world.messages import Message
 from tests.model.histories import asking, assistant, call, result, unmarked, user
 
 CONTEXT = {PROJECT: "Use tabs.", SKILLS: "pdf: reads PDF", MCP_TOOLS: "mcp__db__query"}
@@ -50,15 +49,13 @@ def test_the_system_prompt_takes_more_context_behind_its_parts() -> None:
     assert blocks == ("base", "where: here", "mcp: up")
 
 
-def test_user_context_is_one_note_in_front_wrapped_as_a_reminder() -> None:
-    first = user("do it")
+def test_user_context_is_one_text_in_front_wrapped_as_a_reminder() -> None:
+    (message,) = messages_of(Gate(user_context=TEXT), user("do it"))
+    told, said = (block["text"] for block in message["content"])
 
-    note, *rest = prepend_user_context((first,), CONTEXT)
-
-    assert rest == [first]
-    assert (note.role, note.kind, note.meta) == ("user", Kind.NOTE, True)
-    assert note.text.startswith("<system-reminder>")
-    assert note.text.endswith("</system-reminder>")
+    assert said == "do it"
+    assert told.startswith("<system-reminder>")
+    assert told.endswith("</system-reminder>")
 
 
 def test_what_is_loaded_first_stands_first() -> None:
@@ -68,9 +65,8 @@ def test_what_is_loaded_first_stands_first() -> None:
 def test_without_user_context_nothing_is_sent() -> None:
     history = (user("do it"),)
 
-    assert prepend_user_context(history, {}) is history
-    assert prepend_user_context(history, {PROJECT: " "}) is history
     assert user_context({}) is None
+    assert user_context({PROJECT: " "}) is None
     assert messages_of(Gate(user_context=None), *history) == messages_of(Gate(), *history)
 
 
