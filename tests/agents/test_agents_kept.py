@@ -6,10 +6,8 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-import anyio
 import orjson
 import pytest
 
@@ -20,6 +18,7 @@ from interlock.scripted.server import ScriptedServer as Server
 from interlock.worktrees import all_of
 from tests.agent.support import Room, results, sent, tell
 from tests.agents.families import by_prompt, hand, of
+from tests.waiting import until
 from tests.worktrees.repositories import ALONE, repository
 
 ROOT = Path(__file__).parents[2]
@@ -50,13 +49,13 @@ def start(room: Room, server: Server) -> subprocess.Popen[bytes]:
 async def killed(room: Room, server: Server, *, results_there: int) -> None:
     """Kill the program once a child is at work and so many others have their result."""
     process = start(room, server)
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
+
+    def at_work() -> bool:
         there = len([*room.home.rglob("agent-*.result.json")])
-        if (room.work / "here").exists() and there >= results_there:
-            break
-        assert process.poll() is None
-        await anyio.sleep(0.01)
+        return (room.work / "here").exists() and there >= results_there
+
+    await until(lambda: at_work() or process.poll() is not None)
+    assert process.poll() is None
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert (room.work / "here").exists()

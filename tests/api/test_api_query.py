@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import aclosing
 from pathlib import Path
 
@@ -30,6 +29,7 @@ from interlock import (
 from interlock.scripted import Answer, Reply, SentRequest, ServerThread, reply, status, tool_use
 from interlock.testing import scene
 from tests.agent.support import held, living, unanswered
+from tests.waiting import wait_until
 
 
 @interlock.tool
@@ -260,7 +260,7 @@ interlock.run("go", options)
         program = subprocess.Popen(
             [sys.executable, "-c", code], cwd=work, env=environment, stderr=subprocess.PIPE
         )
-        wait_for_file(work / "pid")
+        wait_until(lambda: (work / "pid").exists() and (work / "pid").read_text().strip())
         program.send_signal(signal.SIGINT)
         _, said = program.communicate(timeout=60)
 
@@ -268,13 +268,6 @@ interlock.run("go", options)
     (transcript,) = (tmp_path / "home").rglob("projects/*/*.jsonl")
     assert unanswered(transcript) == []
     assert living(work) == []
-
-
-def wait_for_file(path: Path) -> None:
-    end = time.monotonic() + 60
-    while not (path.exists() and path.read_text().strip()):
-        assert time.monotonic() < end, f"{path} never came"
-        time.sleep(0.02)
 
 
 def test_settings_files_warn_in_the_messages(tmp_path: Path) -> None:

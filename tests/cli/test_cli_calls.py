@@ -13,6 +13,7 @@ import pytest
 from interlock.call_records import beside
 from interlock.scripted import Answer, ServerThread, reply, tool_use
 from tests.cli.shell import REAL, Ran, Shell
+from tests.waiting import wait_until
 
 BYPASS = ("--permission-mode", "bypassPermissions")
 DONE = reply("Done.")
@@ -231,8 +232,7 @@ def test_what_had_begun_when_the_process_was_killed_is_known(shell: Shell) -> No
         )
         assert process.stdin is not None
         process.stdin.close()
-        while not (shell.folder / "begun").exists():
-            assert process.poll() is None
+        wait_until((shell.folder / "begun").exists, process)
         process.send_signal(signal.SIGKILL)
         process.wait()
         for pipe in (process.stdout, process.stderr):

@@ -14,6 +14,7 @@ import pytest
 from interlock.sessions import read_messages
 from phases.world.messages import Kind
 from tests.cli.shell import FAKE, REAL, Shell
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -190,12 +191,8 @@ def waiting(shell: Shell, does: str = "wait") -> subprocess.Popen[bytes]:
     assert process.stdin is not None
     process.stdin.close()
     process.stdin = None
-    mark = shell.transcripts if does != "wait" else None
-    deadline = time.monotonic() + 20
-    while not (shell.folder / "started").exists() if does == "wait" else not mark:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-        mark = shell.transcripts
+    begun = (shell.folder / "started").exists
+    wait_until(begun if does == "wait" else lambda: shell.transcripts, process)
     return process
 
 

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import termios
-import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from phases.world.messages import Kind
 from tests.agent.support import living, unanswered
 from tests.cli.shell import REAL, Shell
 from tests.cli.test_cli_interactive import PATIENCE_S, seated
+from tests.waiting import wait_until
 
 FREE = ("--permission-mode", "bypassPermissions")
 SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
@@ -28,11 +28,7 @@ def slow(line: str = "sleep 600") -> Answer:
 
 
 def begun(shell: Shell, process: subprocess.Popen[bytes]) -> None:
-    until = time.monotonic() + PATIENCE_S
-    while not (shell.folder / "here").exists():
-        assert process.poll() is None
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    wait_until((shell.folder / "here").exists, process)
 
 
 def start(shell: Shell, server: ServerThread, *argv: str) -> subprocess.Popen[bytes]:

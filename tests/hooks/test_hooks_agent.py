@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import anyio
 import orjson
 
 from interlock.admission import PROMPT_BLOCKED
@@ -13,6 +12,7 @@ from phases.world.updates import HookStarted, Notice, Update
 from tests.agent.support import MODEL, Room, living, sent, tell
 from tests.hooks.sessions import notices, played
 from tests.hooks.support import commands
+from tests.waiting import until
 
 
 async def test_a_blocked_prompt_was_never_said(room: Room) -> None:
@@ -145,8 +145,7 @@ async def test_stop_failure_hooks_hear_of_an_error_and_end_with_the_prompt(room:
 async def test_hooks_hear_that_a_person_is_about_to_be_asked(room: Room) -> None:
     class Person:
         async def ask(self, question: Question, decision: Decision) -> Answer:
-            while not (room.work / "asked.json").exists():  # noqa: ASYNC110 - the hook makes it
-                await anyio.sleep(0.01)
+            await until((room.work / "asked.json").exists)
             return Answer(allowed=False, reason="no")
 
     hooks = commands("cat > .new; mv .new asked.json", event="Notification")

@@ -17,6 +17,7 @@ from phases.world.updates import ToolStarted
 from tests.agent.support import MODEL, Room, living, results, tell
 from tests.hooks.sessions import played
 from tests.hooks.support import commands
+from tests.waiting import until
 
 # Guards in every state they are found in, one for each tool.
 GUARDS = {
@@ -183,8 +184,7 @@ async def test_an_interrupt_ends_the_hook_that_is_asked(room: Room) -> None:
     ):
 
         async def stop_once_it_runs() -> None:
-            while not (room.work / "started").exists():  # noqa: ASYNC110 - the hook makes it
-                await anyio.sleep(0.01)
+            await until((room.work / "started").exists)
             agent.interrupt()
 
         async with anyio.create_task_group() as tasks:

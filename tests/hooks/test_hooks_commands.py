@@ -16,14 +16,10 @@ from interlock.hooks.outcome import MOST_TEXT
 from phases.world.updates import HookEnded, HookStarted
 from tests.agent.support import living
 from tests.hooks.support import bench, commands
+from tests.waiting import until
 
 # A tree that takes no TERM: the shell, a child in its session and one in a session of its own.
 STUBBORN = "trap '' TERM; setsid sleep 61 & sleep 62 & echo > started; sleep 60; sleep 60"
-
-
-async def until(path: Path) -> None:
-    while not path.exists():  # noqa: ASYNC110 - another process makes it
-        await anyio.sleep(0.01)
 
 
 async def test_it_gets_the_event_as_json_on_its_input(tmp_path: Path) -> None:
@@ -134,7 +130,7 @@ async def test_an_interrupt_ends_the_whole_tree(tmp_path: Path) -> None:
 
             tasks.start_soon(asked)
             with anyio.fail_after(20):
-                await until(tmp_path / "started")
+                await until((tmp_path / "started").exists)
             at.interrupt.request()
 
         assert living(tmp_path) == []

@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from interlock import children
-from tests.tools.places import until
+from tests.waiting import until
 
 HERE = Path("/")
 

@@ -14,6 +14,7 @@ from interlock.scripted import ScriptedServer
 from tests.agent.support import living
 from tests.cli.shell import REAL, Shell
 from tests.mcp.support import FAKE, calls
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -26,12 +27,6 @@ def config(*modes: str, **more: object) -> str:
     return json.dumps({"mcpServers": {"fake": server}})
 
 
-async def until(there: object, what: str) -> None:
-    with anyio.fail_after(60):
-        while not there():  # type: ignore[operator]  # noqa: ASYNC110 (other processes)
-            await anyio.sleep(0.05)
-
-
 async def test_killed_without_a_chance_it_leaves_no_server_behind(shell: Shell) -> None:
     (shell.folder / "work").mkdir()
     work = shell.folder / "work"
@@ -42,12 +37,12 @@ async def test_killed_without_a_chance_it_leaves_no_server_behind(shell: Shell) 
             "--permission-mode", "bypassPermissions", program=REAL, env=environ,
         )  # fmt: skip
         try:
-            await until(lambda: model.requests, "the first request")
+            await until(lambda: model.requests)
             assert any("fake_server" in one for one in living(work))
         finally:
             process.send_signal(signal.SIGKILL)
             process.communicate()
-        await until(lambda: not living(work), "an end of all")
+        await until(lambda: not living(work))
 
 
 async def test_headless_without_a_required_server_fails_in_one_line(shell: Shell) -> None:

@@ -17,7 +17,7 @@ from phases.world.updates import Notice
 from tests.agent.support import Room, Told, blocks, tell
 from tests.mcp.support import calls, fake, with_servers
 from tests.mcp.whole_server import PIXEL
-from tests.tools.places import until
+from tests.waiting import until
 
 PATIENT = {"MCP_TIMEOUT": "60000", "INTERLOCK_MCP_GRACE_S": "60"}
 READ = "ReadMcpResourceTool"

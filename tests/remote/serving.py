@@ -6,12 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import anyio
 from attrs import frozen
 
 from interlock.options import Options, PermissionMode, RemotePlace
@@ -85,12 +83,4 @@ def knowing(url: str, *, denied: Sequence[str] = (), mode: str = "bypassPermissi
     )
 
 
-async def eventually(holds: Callable[[], bool]) -> None:
-    """Wait until it is so; a minute at most."""
-    until = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < until
-        await anyio.sleep(0.02)
-
-
-__all__ = ["TOKEN", "Served", "command", "environment", "eventually", "knowing", "served"]
+__all__ = ["TOKEN", "Served", "command", "environment", "knowing", "served"]

@@ -15,7 +15,8 @@ from phases.world.updates import AgentEnded, AgentStarted, FromAgent, ToolProgre
 from tests.agent.support import Room, living, results, tell
 from tests.agents.families import by_prompt, children, of
 from tests.remote.errands import bash, there
-from tests.remote.serving import TOKEN, eventually, knowing, served
+from tests.remote.serving import TOKEN, knowing, served
+from tests.waiting import until
 
 
 async def test_a_server_that_is_killed_costs_a_truthful_error(room: Room, tmp_path: Path) -> None:
@@ -101,8 +102,8 @@ async def test_a_run_that_nobody_reads_is_ended(room: Room, tmp_path: Path) -> N
                             break
                 answered = {"number": 1, "decision": {"verdict": "allow", "reason": "yes"}}
                 await client.post(f"{RUNS}/{said['id']}/answers", json=answered)
-            await eventually((box.work / "begun").exists)
-            await eventually(lambda: not any("sleep" in one for one in living(box.work)))
+            await until((box.work / "begun").exists)
+            await until(lambda: not any("sleep" in one for one in living(box.work)))
 
 
 async def test_a_connection_that_is_cut_is_taken_up_where_it_was(

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import orjson
-from anyio import fail_after, open_process, sleep
+from anyio import fail_after, open_process
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 from attrs import define, field, frozen
 from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, Message, ResultMessage, query
 
 from interlock.scripted import ServerThread
+from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 60.0  # a process may start slowly on a busy machine
 M = TypeVar("M")
 
 
@@ -75,13 +75,6 @@ class House:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         return path
-
-
-async def there(path: Path) -> None:
-    """Wait until a process has made this file."""
-    with fail_after(PATIENCE_S):
-        while not path.exists():  # noqa: ASYNC110 - another process's file sets no event
-            await sleep(0.05)
 
 
 async def said(client: ClaudeSDKClient, prompt: str | None = None) -> list[Message]:

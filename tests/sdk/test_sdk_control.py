@@ -17,7 +17,8 @@ from claude_agent_sdk import (
 
 from interlock.scripted import reply, text, tool_use
 from tests.sdk.conftest import Open
-from tests.sdk.house import PATIENCE_S, of, result_of, said, there
+from tests.sdk.house import of, result_of, said
+from tests.waiting import PATIENCE_S, until
 
 
 async def test_a_turn_can_be_interrupted_in_a_tool_and_the_next_prompt_is_served(
@@ -29,7 +30,7 @@ async def test_a_turn_can_be_interrupted_in_a_tool_and_the_next_prompt_is_served
 
     async with ClaudeSDKClient(here.options(allowed_tools=["Bash"])) as client:
         await client.query("wait")
-        await there(here.work / "begun")
+        await until((here.work / "begun").exists)
         await client.interrupt()
         ended = result_of(await said(client))
         after = result_of(await said(client, "are you there?"))

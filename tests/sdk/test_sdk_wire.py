@@ -7,7 +7,8 @@ from typing import Any
 
 from interlock.scripted import reply, tool_use
 from tests.sdk.conftest import Open
-from tests.sdk.house import line, there
+from tests.sdk.house import line
+from tests.waiting import until
 
 STATES = {"CLAUDE_CODE_SDK_READS_SESSION_STATE": "1"}
 
@@ -142,6 +143,6 @@ async def test_a_background_agent_that_ends_after_its_turn_has_one_of_its_own(ho
     idle = await wire.hear("system", "session_state_changed")
     code = await wire.leave()
 
-    await there(here.work / "gone")
+    await until((here.work / "gone").exists)
     assert (first["result"], second["result"]) == ("it is looking", "so it is done")
     assert (idle["state"], code) == ("idle", 0)

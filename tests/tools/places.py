@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import anyio
 from attrs import define, field
 
 from interlock.tools import FileReads, Output, Tool, ToolContext, ToolError, built_in
@@ -69,10 +67,3 @@ def text(output: Output) -> str:
 
 def real(path: Path) -> Path:
     return Path(os.path.realpath(path))
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait for something another process does, which it has no way to tell us."""
-    with anyio.fail_after(20):
-        while not condition():  # noqa: ASYNC110
-            await anyio.sleep(0.005)

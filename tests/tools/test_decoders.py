@@ -9,8 +9,8 @@ import anyio
 import pytest
 
 from interlock.decoders.apart import Decoder, Undecodable, decoded
-from tests.tools.places import until
 from tests.tools.test_tools_pictures import made
+from tests.waiting import until
 
 SLOW = b"<p>hello <b>x</b> <a href=y>z</a></p>\n" * 200_000
 PICTURE = {"side": 1_568, "most": 1_000_000}

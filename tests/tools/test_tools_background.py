@@ -27,8 +27,9 @@ from interlock.tools.background_log import NEWEST, Log
 from interlock.tools.task_output import TaskOutput
 from interlock.tools.task_stop import TaskStop
 from phases.world.updates import CommandEnded, CommandStarted, Update
-from tests.tools.places import Place, until
+from tests.tools.places import Place
 from tests.tools.test_tools_bash import running
+from tests.waiting import until
 
 
 @define

@@ -14,7 +14,8 @@ from attrs import frozen
 
 from interlock.tools import Bash, Output, ShellSettings
 from interlock.tools.paths import BadPath
-from tests.tools.places import Place, text, until
+from tests.tools.places import Place, text
+from tests.waiting import until
 
 
 def running(mark: str) -> list[int]:

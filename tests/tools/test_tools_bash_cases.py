@@ -8,8 +8,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tests.tools.places import Place, until
+from tests.tools.places import Place
 from tests.tools.test_tools_bash import running
+from tests.waiting import until
 
 CHILD = "sleep 60 & echo done"
 PRINTING_CHILD = "(while :; do echo tick; sleep 0.2; done) & sleep 1; echo foreground-done"

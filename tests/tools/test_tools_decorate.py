@@ -27,8 +27,9 @@ from interlock.tools import (
 )
 from phases.world.messages import ToolResult, ToolUse
 from phases.world.updates import ToolProgress
-from tests.tools.places import Place, until
+from tests.tools.places import Place
 from tests.tools.running import bench
+from tests.waiting import until
 
 
 class Unit(StrEnum):

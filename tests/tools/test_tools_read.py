@@ -15,7 +15,8 @@ import pytest
 from interlock.tools import Output, disk
 from interlock.tools.reads import digest
 from phases.world.messages import Media, Text
-from tests.tools.places import Place, until
+from tests.tools.places import Place
+from tests.waiting import until
 
 
 def png(width: int, height: int) -> bytes:

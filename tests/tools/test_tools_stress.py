@@ -14,8 +14,9 @@ import anyio
 import pytest
 
 from interlock.tools import FileReads, Output, ToolContext
-from tests.tools.places import Place, text, until
+from tests.tools.places import Place, text
 from tests.tools.test_tools_bash import running
+from tests.waiting import until
 
 CALLS = int(os.environ.get("INTERLOCK_STRESS", "300"))
 AT_ONCE = 8

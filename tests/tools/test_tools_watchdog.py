@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.places import until
 from tests.tools.test_tools_bash import running
+from tests.waiting import until
 
 PROGRAM = """
 import asyncio, os, sys
