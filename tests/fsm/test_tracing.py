@@ -344,6 +344,7 @@ JSON = st.recursive(
 
 @given(payload=JSON)
 @example(payload=["\ud800", 2**70])
+@example(payload=-(2**63) - 1)
 def test_any_json_a_model_can_send_survives(
     tmp_path_factory: pytest.TempPathFactory, payload: Any
 ) -> None:
