@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from typing import Any
 
-from attrs import define, evolve, field
+from attrs import evolve
 
 from interlock.agents.definition import AgentDefinition, definition_of
 from interlock.mcp import McpSettings
 from interlock.mcp.trust import Approvals
 from interlock.options import Options
 from interlock.scripted import Answer, ByFunction, ScriptedServer, SentRequest, reply, tool_use
-from interlock.tools import UserAnswer, UserQuestion
 from phases.world.updates import Notice
 from tests.agent.support import Room, Told, blocks, living, tell
-from tests.mcp.support import FAKE, fake, tools_of, with_servers
+from tests.mcp.support import FAKE, Answering, fake, tools_of, with_servers
 
 PATIENT = {"MCP_TIMEOUT": "60000", "INTERLOCK_MCP_GRACE_S": "60"}
 OWN = {"own": {"command": sys.executable, "args": ["-S", str(FAKE)]}}
@@ -100,18 +98,6 @@ async def test_what_is_not_there_is_told_and_the_child_goes_on(room: Room) -> No
     assert "the agent helper has no MCP server nobody: none of that name has tools here" in said
     assert "the agent helper has no MCP server odd: it has the type 'carrier pigeon'" in said
     assert "the MCP server broken is not there: it ended with exit code 7" in said
-
-
-@define
-class Answering:
-    """A person who always chooses this."""
-
-    choice: str
-    asked: list[str] = field(factory=list)
-
-    async def answer(self, questions: Sequence[UserQuestion]) -> Sequence[UserAnswer] | None:
-        self.asked += [one.question for one in questions]
-        return [UserAnswer(chosen=(self.choice,)) for _ in questions]
 
 
 async def test_a_server_in_a_projects_file_is_started_after_a_yes_only(room: Room) -> None:

@@ -13,7 +13,7 @@ from interlock.errors import UsageError
 from interlock.scripted import Answer, SentRequest, ServerThread, reply
 from interlock.sessions import read_messages
 from tests.cli.shell import REAL, Ran, Shell
-from tests.cli.test_cli_interactive import seated
+from tests.cli.test_cli_interactive import Person, seated
 
 ID = "00000000-0000-4000-8000-00000000000a"
 OTHER = "00000000-0000-4000-8000-00000000000b"
@@ -120,16 +120,19 @@ def test_flags_that_contradict_each_other_are_refused(argv: tuple[str, ...]) -> 
         parse(["-p", "hi", *argv])
 
 
+def asks_on_and_leaves(person: Person) -> None:
+    person.types("and now?\r")
+    person.sees("Still red.")
+    person.types("/exit\r")
+    assert person.ends() == 0
+
+
 def test_a_person_goes_on_at_the_terminal(shell: Shell) -> None:
     asked(shell, [reply("Red.")], "paint it", "--session-id", ID, *MODEL)
 
     with seated(shell, [reply("Still red.")], "--continue") as (person, server):
         person.sees("resumed: paint it")
-        person.types("and now?\r")
-        person.sees("Still red.")
-        person.types("/exit\r")
-
-        assert person.ends() == 0
+        asks_on_and_leaves(person)
         assert said(server.requests[0]) == ["paint it", "Red.", "and now?"]
 
 
@@ -144,11 +147,7 @@ def test_a_person_picks_a_session_by_its_number(shell: Shell) -> None:
         person.sees("paint it")
         person.types("2\r")
         person.sees("resumed: paint it")
-        person.types("and now?\r")
-        person.sees("Still red.")
-        person.types("/exit\r")
-
-        assert person.ends() == 0
+        asks_on_and_leaves(person)
         assert said(server.requests[0]) == ["paint it", "Red.", "and now?"]
 
 
@@ -163,11 +162,7 @@ def test_a_person_goes_over_to_another_session(shell: Shell) -> None:
         person.sees("no session here is 'nothing'")
         person.types("/resume paint\r")
         person.sees("resumed: paint it")
-        person.types("and now?\r")
-        person.sees("Still red.")
-        person.types("/exit\r")
-
-        assert person.ends() == 0
+        asks_on_and_leaves(person)
         assert said(server.requests[1]) == ["paint it", "Red.", "and now?"]
     assert len(shell.transcripts) == 2
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from attrs import define, field
+
 from interlock.mcp import Definition, McpSettings, Scope, parsed
 from interlock.options import Options, PermissionMode
 from interlock.scripted import ByFunction, Reply, SentRequest, reply, tool_use
+from interlock.tools import UserAnswer, UserQuestion
 from tests.agent.support import MODEL
 
 FAKE = Path(__file__).with_name("fake_server.py")
@@ -70,3 +73,15 @@ def calls(*made: tuple[str, Mapping[str, Any]], end: str = "Done.") -> ByFunctio
 def tools_of(request: SentRequest) -> list[str]:
     """The names of the tools that a request offers."""
     return [tool["name"] for tool in request.body["tools"]]
+
+
+@define
+class Answering:
+    """A person who always chooses this."""
+
+    choice: str
+    asked: list[str] = field(factory=list)
+
+    async def answer(self, questions: Sequence[UserQuestion]) -> Sequence[UserAnswer] | None:
+        self.asked += [one.question for one in questions]
+        return [UserAnswer(chosen=(self.choice,)) for _ in questions]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import define, field
+from attrs import define
 
 from interlock.errors import ConfigurationError
 from interlock.mcp import BadDefinition, Scope, parsed
@@ -19,19 +19,7 @@ from interlock.settings import Settings
 from interlock.tools import Person, UserAnswer, UserQuestion
 from tests.agent.support import Room, tell
 from tests.cli.shell import REAL, Shell
-from tests.mcp.support import FAKE, calls, tools_of
-
-
-@define
-class Answering:
-    """A person who always chooses this."""
-
-    choice: str
-    asked: list[str] = field(factory=list)
-
-    async def answer(self, questions: Sequence[UserQuestion]) -> Sequence[UserAnswer] | None:
-        self.asked += [one.question for one in questions]
-        return [UserAnswer(chosen=(self.choice,)) for _ in questions]
+from tests.mcp.support import FAKE, Answering, calls, tools_of
 
 
 @define

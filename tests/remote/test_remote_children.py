@@ -12,10 +12,9 @@ from interlock.cli.tree import tree_of
 from interlock.permissions import Answer, Decision, Question
 from interlock.scripted import ScriptedServer, reply, tool_use
 from interlock.sessions.runs import RunFile
-from phases.world.updates import FromAgent, ToolProgress, Update
 from tests.agent.support import Room, living, results, tell
 from tests.agents.families import by_prompt, children, hand, of
-from tests.remote.errands import bash, shape, there
+from tests.remote.errands import at_work, bash, once_it_runs, shape, there
 from tests.remote.serving import knowing, served
 
 
@@ -133,19 +132,10 @@ async def test_what_needs_a_person_is_asked_of_the_parents(room: Room, tmp_path:
 
 
 async def test_an_interrupt_of_the_parent_ends_it_there(room: Room, tmp_path: Path) -> None:
-    scripts = {
-        "go": [reply(there("work")), reply("I see.")],
-        "work": [bash("echo begun; sleep 600"), reply("done")],
-    }
-    async with ScriptedServer(by_prompt(scripts)) as server:
+    async with ScriptedServer(by_prompt(at_work())) as server:
         with served(tmp_path, server.base_url) as box:
             async with room.open(server, options=knowing(box.url)) as agent:
-
-                def stop(update: Update, number: int) -> None:
-                    if isinstance(update, FromAgent) and isinstance(update.update, ToolProgress):
-                        agent.interrupt()
-
-                told = await tell(agent, "go", on=stop)
+                told = await tell(agent, "go", on=once_it_runs(agent.interrupt))
                 left = children(agent)["do work"]
             sleeping = [one for one in living(box.work) if "sleep" in one]
 

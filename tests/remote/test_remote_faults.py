@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 
 import anyio
@@ -11,28 +10,19 @@ import pytest
 
 from interlock.remote.wire import RUNS, VERSION, Order, encoded
 from interlock.scripted import ScriptedServer, reply
-from phases.world.updates import AgentEnded, AgentStarted, FromAgent, ToolProgress, Update
+from phases.world.updates import AgentEnded, AgentStarted
 from tests.agent.support import Room, living, results, tell
 from tests.agents.families import by_prompt, children, of
-from tests.remote.errands import bash, there
+from tests.remote.errands import at_work, bash, once_it_runs, there
 from tests.remote.serving import TOKEN, knowing, served
 from tests.waiting import until
 
 
 async def test_a_server_that_is_killed_costs_a_truthful_error(room: Room, tmp_path: Path) -> None:
-    scripts = {
-        "go": [reply(there("work")), reply("I see.")],
-        "work": [bash("echo begun; sleep 600"), reply("done")],
-    }
-    async with ScriptedServer(by_prompt(scripts)) as server:
+    async with ScriptedServer(by_prompt(at_work())) as server:
         with served(tmp_path, server.base_url) as box:
             async with room.open(server, options=knowing(box.url)) as agent:
-
-                def kill(update: Update, number: int) -> None:
-                    if isinstance(update, FromAgent) and isinstance(update.update, ToolProgress):
-                        box.process.kill()
-
-                told = await tell(agent, "go", on=kill)
+                told = await tell(agent, "go", on=once_it_runs(box.process.kill))
                 spent = sum(use.cost or 0 for use in agent.spent.values())
                 left = children(agent)["do work"]
 
@@ -157,19 +147,10 @@ async def test_a_connection_that_is_cut_is_taken_up_where_it_was(
 
 
 async def test_a_server_that_ends_says_so_to_the_parent(room: Room, tmp_path: Path) -> None:
-    scripts = {
-        "go": [reply(there("work")), reply("I see.")],
-        "work": [bash("echo begun; sleep 600"), reply("done")],
-    }
-    async with ScriptedServer(by_prompt(scripts)) as server:
+    async with ScriptedServer(by_prompt(at_work())) as server:
         with served(tmp_path, server.base_url) as box:
             async with room.open(server, options=knowing(box.url)) as agent:
-
-                def end(update: Update, number: int) -> None:
-                    if isinstance(update, FromAgent) and isinstance(update.update, ToolProgress):
-                        box.process.send_signal(signal.SIGTERM)
-
-                await tell(agent, "go", on=end)
+                await tell(agent, "go", on=once_it_runs(box.process.terminate))
             code = box.process.wait(timeout=60)
 
     ((_, said, bad),) = results(of(server.requests, "go")[1])

@@ -66,20 +66,24 @@ def test_nobody_comes_in_without_it(tmp_path: Path) -> None:
     assert (code, said) == (143, "")
 
 
-def test_the_remotes_of_settings_are_listed_with_the_agents(tmp_path: Path) -> None:
-    env = environment(tmp_path, NOWHERE)
+def agents_with_a_remote(folder: Path, url: str) -> subprocess.CompletedProcess[str]:
+    """What `interlock agents` says where settings name this place."""
+    env = environment(folder, NOWHERE)
     settings = Path(env["INTERLOCK_HOME"]) / "settings.json"
     settings.parent.mkdir(parents=True)
-    settings.write_text('{"remotes": {"gpu": {"url": "https://gpu:7411"}}}')
-
-    done = subprocess.run(
+    settings.write_text(f'{{"remotes": {{"gpu": {{"url": "{url}"}}}}}}')
+    return subprocess.run(
         [sys.executable, "-m", "interlock", "agents"],
         env=env,
-        cwd=tmp_path,
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=120,
     )
+
+
+def test_the_remotes_of_settings_are_listed_with_the_agents(tmp_path: Path) -> None:
+    done = agents_with_a_remote(tmp_path, "https://gpu:7411")
 
     assert done.returncode == 0
     assert "isolation remote:gpu" in done.stdout
@@ -87,19 +91,7 @@ def test_the_remotes_of_settings_are_listed_with_the_agents(tmp_path: Path) -> N
 
 
 def test_a_remote_that_would_be_sent_its_token_in_the_clear_is_refused(tmp_path: Path) -> None:
-    env = environment(tmp_path, NOWHERE)
-    settings = Path(env["INTERLOCK_HOME"]) / "settings.json"
-    settings.parent.mkdir(parents=True)
-    settings.write_text('{"remotes": {"gpu": {"url": "http://gpu:7411"}}}')
-
-    done = subprocess.run(
-        [sys.executable, "-m", "interlock", "agents"],
-        env=env,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    done = agents_with_a_remote(tmp_path, "http://gpu:7411")
 
     assert done.returncode == 1
     assert "in the clear: http is for this machine only" in done.stderr

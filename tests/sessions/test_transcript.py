@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import resource
 import stat
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from interlock.sessions import Transcript, read, read_messages
 from phases.world.messages import Kind, Message, Text, Thinking, ToolResult, derived_id, note
 from phases.world.updates import Recorded, Update
 from tests.sessions.conversations import call, prompt, reply, result, summary, uuid
+from tests.sessions.disks import files_of_at_most
 
 SESSION = uuid(0)
 TIME = 1_700_000_000.25
@@ -338,7 +337,7 @@ async def test_a_full_disk_is_one_clear_error_and_the_next_write_begins_a_new_li
     await transcript.record((PROMPT,))
 
     with (
-        room_for(path.stat().st_size + 40),
+        files_of_at_most(path.stat().st_size + 40),
         pytest.raises(TranscriptError, match="cannot be written: File too large"),
     ):
         await transcript.record((PROMPT, REPLY))
@@ -346,17 +345,6 @@ async def test_a_full_disk_is_one_clear_error_and_the_next_write_begins_a_new_li
 
     assert shown == [Recorded(PROMPT), Recorded(REPLY)]
     assert read_messages(path) == (PROMPT, REPLY)
-
-
-@contextmanager
-def room_for(size: int) -> Iterator[None]:
-    """No file may grow beyond `size` bytes: a write stops in the middle, as on a full disk."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 async def test_finding_what_is_new_takes_no_longer_in_a_long_history(

@@ -18,16 +18,6 @@ from tests.skills.writing import command, skill
 CAREFUL = Options(model=MODEL)
 
 
-@pytest.fixture
-def room(tmp_path: Path) -> Room:
-    return Room.made(tmp_path)
-
-
-@pytest.fixture
-def mine(room: Room) -> Path:
-    return room.work / ".claude"
-
-
 async def said(room: Room, prompt: str, options: Options = CAREFUL) -> str:
     """What the model is sent for a prompt."""
     async with ScriptedServer([reply("Done.")]) as server:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from interlock.options import Options, PermissionMode
 from interlock.scripted import ScriptedServer, reply, tool_use
 from tests.agent.support import Room, results, tell
@@ -24,16 +22,6 @@ hooks:
 ---
 How to ship.
 """
-
-
-@pytest.fixture
-def room(tmp_path: Path) -> Room:
-    return Room.made(tmp_path)
-
-
-@pytest.fixture
-def mine(room: Room) -> Path:
-    return room.work / ".claude"
 
 
 def fetched(name: str) -> Any:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from interlock.options import Options, Resume
 from interlock.scripted import Answer, ScriptedServer, SentRequest, reply, tool_use
 from tests.agent.support import MODEL, Room, results, sent, tell
@@ -14,16 +12,6 @@ from tests.skills.writing import command, skill
 
 CAREFUL = Options(model=MODEL)
 BODY = "The way we do reviews."
-
-
-@pytest.fixture
-def room(tmp_path: Path) -> Room:
-    return Room.made(tmp_path)
-
-
-@pytest.fixture
-def mine(room: Room) -> Path:
-    return room.work / ".claude"
 
 
 def using(name: str, args: str | None = None) -> Answer:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from interlock.agents.definition import AgentDefinition, MemoryScope
 from interlock.options import Options
 from interlock.scripted import Answer, ScriptedServer, reply, tool_use
@@ -15,16 +13,6 @@ from tests.skills.test_skills_in_the_loop import bash, using
 from tests.skills.writing import command, skill
 
 CAREFUL = Options(model=MODEL)
-
-
-@pytest.fixture
-def room(tmp_path: Path) -> Room:
-    return Room.made(tmp_path)
-
-
-@pytest.fixture
-def mine(room: Room) -> Path:
-    return room.work / ".claude"
 
 
 def worker(**more: object) -> AgentDefinition:

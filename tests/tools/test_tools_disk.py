@@ -8,14 +8,12 @@ from __future__ import annotations
 import fcntl
 import os
 import random
-import resource
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
@@ -25,6 +23,7 @@ from attrs import evolve, frozen
 from interlock.tools import disk
 from interlock.tools.fresh import SUFFIX, Fresh
 from interlock.tools.paths import PathMoved
+from tests.sessions.disks import files_of_at_most
 from tests.tools.places import Place, real, text
 
 ROOT = Path(__file__).parent.parent.parent
@@ -133,17 +132,6 @@ def test_a_file_with_a_name_of_ours_for_the_while_does_the_same(place: Place) ->
 # --- no space --------------------------------------------------------------------------------
 
 
-@contextmanager
-def room_for(size: int) -> Iterator[None]:
-    """No file may grow beyond `size` bytes: a write stops in the middle, as on a full disk."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
 @frozen(kw_only=True)
 class Call:
     tool: str
@@ -177,7 +165,7 @@ async def test_without_room_for_the_new_the_old_stays_whole(
     await place.said("Read", file_path="a.txt")
     names = sorted(each.name for each in place.folder.iterdir())
 
-    with room_for(8_000):
+    with files_of_at_most(8_000):
         said = await place.refused(call.tool, **call.arguments("y" * 9_000))
 
     assert said == (
@@ -192,14 +180,14 @@ async def test_writing_in_place_that_breaks_off_half_way_puts_the_old_back(place
     path = place.put("a.txt", "x" * 5_000)
     (place.folder / "b.txt").hardlink_to(path)
 
-    with room_for(2_000), pytest.raises(OSError, match="large"):
+    with files_of_at_most(2_000), pytest.raises(OSError, match="large"):
         disk.replace(path, b"y" * 5_000, expected=b"x" * 5_000)
 
     assert path.read_text() == "x" * 5_000
 
 
 async def test_a_new_file_without_room_is_not_made_nor_are_its_folders(place: Place) -> None:
-    with room_for(100):
+    with files_of_at_most(100):
         await place.refused("Write", file_path="a/b/c.txt", content="y" * 9_000)
 
     assert list(place.folder.iterdir()) == []

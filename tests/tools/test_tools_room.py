@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from interlock.tools.background_log import Log
 from interlock.tools.excerpt import Excerpt, shortened
 from interlock.tools.room import has_room
+from tests.sessions.disks import files_of_at_most
 
 
 def nowhere(folder: Path, size: int) -> bool:
@@ -18,17 +16,6 @@ def nowhere(folder: Path, size: int) -> bool:
 
 def at_first(folder: Path, size: int) -> bool:
     return not any(one.stat().st_size for one in folder.iterdir()) if folder.exists() else True
-
-
-@contextmanager
-def files_of_at_most(size: int) -> Iterator[None]:
-    """What a disk that fills in the middle of a write does: a part is written, then no more."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_a_disk_has_room_for_a_little_and_not_for_more_than_there_is(tmp_path: Path) -> None:
