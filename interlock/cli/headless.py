@@ -1,6 +1,6 @@
 """Drive the agent once: one prompt in, updates rendered, one exit code out.
 
-Knows neither how an agent is built (`interlock/assembly.py`) nor how updates look (`render`,
+Knows neither how an agent is built (`interlock/assembly`) nor how updates look (`render`,
 `stream_json`); it sees to prompt, signals, streams and exit codes.
 """
 

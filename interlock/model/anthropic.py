@@ -1,10 +1,10 @@
 """The model port over the Anthropic SDK, which is used as a bare transport.
 
 The SDK gives the connection, the credentials and the error classes. The request bytes are ours
-(`request.py`), and so is the reading of the stream (`sse.py`, `reply.py`): its own builder and
-accumulator cost several times the CPU and take a cut reply for a whole one. It never retries:
-trying again is an edge of the loop. The SDK is imported when the first request leaves (2 s);
-`preload` does it earlier.
+(`request.py`, `turns.py`), and so is the reading of the stream (`sse.py`, `reply.py`): its own
+builder and accumulator cost several times the CPU and take a cut reply for a whole one. It never
+retries: trying again is an edge of the loop. The SDK is imported when the first request leaves
+(2 s); `preload` does it earlier.
 """
 
 from __future__ import annotations

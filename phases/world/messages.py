@@ -2,7 +2,7 @@
 
 A message keeps each block as the API sent it: thinking with its signature, blocks this code has
 never heard of. Several messages of one role may follow each other here (one per tool result,
-notes beside them); the request builder merges them, see `interlock/model/request.py`.
+notes beside them); they are merged when a request is built, see `interlock/model/turns.py`.
 """
 
 from __future__ import annotations
