@@ -5,7 +5,8 @@ builds and checks what leaves; `sse`, `reply` and `blocks` read what comes; `fai
 are tables.
 """
 
-from interlock.model.anthropic import AnthropicModel, preload
+from interlock.model.anthropic import AnthropicModel
+from interlock.model.loading import preload
 from interlock.model.mend import Mender
 from interlock.model.request import HistoryError
 
