@@ -14,19 +14,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from interlock.checkpoints import (
-    Back,
-    Checkpoints,
-    Contents,
-    Left,
-    Plan,
-    Restored,
-    carry_over,
-    planned,
-    present,
-    read_log,
-    restored,
-)
+from interlock.checkpoints import Checkpoints, Contents, carry_over, read_log
+from interlock.checkpoints.plan import Back, Left, Plan, planned
+from interlock.checkpoints.restore import Restored, present, restored
 from interlock.tools import disk
 
 
