@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from attrs import define, evolve
 
@@ -32,7 +33,6 @@ from interlock.options import PermissionMode
 from interlock.output_cap import output_cap_warning
 from interlock.permissions import Gate, UpdateKind
 from interlock.permissions import Update as Change
-from interlock.rewinding import Rewind, Rewound, carried_out
 from interlock.running import Bounds, Shared, Worker
 from interlock.session_state import Keeping
 from interlock.speech import Speech
@@ -45,6 +45,9 @@ from phases.world.loop import NEVER_COMPACTED, AutoCompactTracking, Loop, ToolUs
 from phases.world.messages import Message, Text, is_blank
 from phases.world.states import State
 from phases.world.updates import Notice, Show, Update
+
+if TYPE_CHECKING:
+    from interlock.rewinding import Rewind, Rewound
 
 _NO_TOOL = (
     "no tool is called {words}: such rules match nothing (--allowedTools and --disallowedTools "
@@ -257,6 +260,8 @@ class Agent:
 
     async def rewind(self, planned: Rewind, show: Show) -> Rewound:
         """Go back as planned (see `rewinding`). Raises UsageError while a prompt is under way."""
+        from interlock.rewinding import carried_out
+
         with self._alone():
             transcript = self._worker.transcript
             transcript.show = show

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from attrs import evolve
 
@@ -18,7 +18,9 @@ from interlock.permissions import Judge, Rule
 from interlock.permissions.paths import covers, relative
 from interlock.permissions.rules import READERS, WRITERS
 from interlock.sandbox import Mode, Policy, lacking, protected, secrets
-from interlock.worktrees import BRANCHES, Worktree
+
+if TYPE_CHECKING:
+    from interlock.worktrees import Worktree
 
 _WILD = frozenset("*?[{\\")
 _MOST_LOOKED_AT = 1_000_000  # files and folders, for each command anew; some seconds
@@ -77,6 +79,8 @@ def policy_of(options: Options, cwd: Path, gate: Judged, home: Path) -> Policy:
 def within(policy: Policy, tree: Worktree) -> Policy:
     """The bounds for who works in a worktree: of the repository, to which it belongs, commands may
     write what a commit on a branch of ours takes, and no more."""
+    from interlock.worktrees import BRANCHES
+
     common, own = tree.common, tree.gitdir
     branches = (common / part / "refs" / "heads" / BRANCHES for part in ("", "logs"))
     # What is looked for there may be planted, where it is missing; so it is made, to be kept.

@@ -14,7 +14,6 @@ from pathlib import Path
 from attrs import evolve, field, frozen
 
 from interlock import spending
-from interlock.agents.taking_up import left_by_agents, results_of, untold
 from interlock.checkpoints import Checkpoints, carry_over, damage_of
 from interlock.errors import UsageError
 from interlock.home import SessionPaths
@@ -78,6 +77,8 @@ async def begun(options: Options, settings: Settings, cwd: Path, ids: RandomIds)
 async def _resumed(
     options: Options, resume: Resume, settings: Settings, cwd: Path, ids: RandomIds
 ) -> Begun:
+    from interlock.agents.taking_up import left_by_agents, results_of, untold
+
     if options.session_id is not None and not resume.fork:
         raise UsageError("a session that is resumed has its id: --session-id needs --fork-session")
     home = settings.home

@@ -14,18 +14,9 @@ from pathlib import Path
 import anyio.to_thread
 from attrs import evolve, frozen
 
-from interlock.checkpoints import (
-    Back,
-    Checkpoints,
-    Left,
-    Plan,
-    Restored,
-    damage_of,
-    planned,
-    present,
-    read_log,
-    restored,
-)
+from interlock.checkpoints import Checkpoints, damage_of, read_log
+from interlock.checkpoints.plan import Back, Left, Plan, planned
+from interlock.checkpoints.restore import Restored, present, restored
 from interlock.errors import UsageError
 from interlock.home import SessionPaths
 from interlock.sessions import Point, Points, Transcript, marker_of, points_of

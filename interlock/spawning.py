@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from interlock.agents.apart import WORKTREE, Apart
+from collections.abc import Callable
+
+from attrs import define
+
 from interlock.agents.crew import Tree
-from interlock.agents.errand import Spawner
+from interlock.agents.errand import Errand, Report, Seat, Spawner
 from interlock.options import Options
 from interlock.permissions import Gate
 from interlock.settings import Settings
 
+WORKTREE = "worktree"
 REMOTE = "remote"
 
 
@@ -16,7 +20,13 @@ def spawners_of(
     tree: Tree, gate: Gate, options: Options, settings: Settings
 ) -> dict[str | None, Spawner]:
     """To be there before the tools are made: the schema of `Agent` lists their names."""
-    made: dict[str | None, Spawner] = {WORKTREE: Apart(tree=tree, gate=gate, settings=settings)}
+
+    def apart() -> Spawner:
+        from interlock.agents.apart import Apart
+
+        return Apart(tree=tree, gate=gate, settings=settings)
+
+    made: dict[str | None, Spawner] = {WORKTREE: _Later(apart)}
     if options.remotes:  # else its client need not be loaded
         from interlock.remote.client import Remote
 
@@ -27,3 +37,16 @@ def spawners_of(
         if len(options.remotes) == 1:
             (made[REMOTE],) = (made[f"{REMOTE}:{name}"] for name in options.remotes)
     return made
+
+
+@define
+class _Later:
+    """Implements `Spawner`, by one that is made with the first child: few sessions have any."""
+
+    _make: Callable[[], Spawner]
+    _made: Spawner | None = None
+
+    async def run(self, errand: Errand, seat: Seat) -> Report:
+        if self._made is None:
+            self._made = self._make()
+        return await self._made.run(errand, seat)

@@ -26,7 +26,6 @@ from interlock.tools import ToolError
 from interlock.worktrees import NoWorktree, Worktree
 from phases.world.updates import Notice
 
-WORKTREE = "worktree"
 _TOLD = (
     "You work in a git worktree of your own, {root}, on the branch {branch}; it began from the"
     " commit {base} of {top}. What you were told of files in {top} is meant of the files of that"

@@ -12,7 +12,9 @@ from pathlib import Path
 
 from attrs import evolve, frozen
 
-from interlock.checkpoints import NOT_COVERED, Checkpoints, Left, lines_of
+from interlock.checkpoints import Checkpoints
+from interlock.checkpoints.plan import Left
+from interlock.checkpoints.shown import NOT_COVERED, lines_of
 from interlock.errors import UsageError
 from interlock.home import SessionPaths
 from interlock.rewinding import Rewind, Rewound, What, plan, point_named, points

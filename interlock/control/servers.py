@@ -9,8 +9,9 @@ import orjson
 from attrs import evolve, frozen
 
 from interlock.control.hooks import Ask
-from interlock.mcp import BadDefinition, Definition, McpSettings, Relay, Scope, joined_by_messages
+from interlock.mcp import BadDefinition, Definition, McpSettings, Scope
 from interlock.mcp import parsed as definition_of
+from interlock.mcp.relay import Relay, joined_by_messages
 
 _KEY = "mcpServers"
 

@@ -1,15 +1,13 @@
 """The MCP client: other people's servers, their tools, resources and prompts.
 
 `definitions` says what a server is, `server` keeps one connected, `servers` all of a session.
-The package `mcp` is imported when the first server is started, and only then.
+The package `mcp` is imported when the first server is started, and only then; so is `server`.
 """
 
 from interlock.mcp.definitions import BadDefinition, Definition, Scope, Transport, parsed
 from interlock.mcp.host import Host
-from interlock.mcp.relay import NotConnected, Relay, joined_by_messages
-from interlock.mcp.server import Patience, Server
 from interlock.mcp.servers import Servers, UnknownServer
-from interlock.mcp.settings import McpSettings, Unstarted, in_process
+from interlock.mcp.settings import McpSettings, Patience, Unstarted, in_process
 from interlock.mcp.status import Status
 from interlock.mcp.tools import SERVER_TOOLS
 
@@ -19,17 +17,13 @@ __all__ = [
     "Definition",
     "Host",
     "McpSettings",
-    "NotConnected",
     "Patience",
-    "Relay",
     "Scope",
-    "Server",
     "Servers",
     "Status",
     "Transport",
     "UnknownServer",
     "Unstarted",
     "in_process",
-    "joined_by_messages",
     "parsed",
 ]

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import frozen
 
-from interlock.mcp.elicitation import answered
 from interlock.mcp.lifecycle import Stage
 from interlock.quiet import Quiet
 from interlock.tools import Person
@@ -59,6 +58,8 @@ def callbacks(
     host = server.host
 
     async def elicit(context: Any, params: mcp_types.ElicitRequestParams) -> Any:
+        from interlock.mcp.elicitation import answered
+
         return await answered(server.name, params, host.person, trusted=server.definition.trusted)
 
     async def roots(context: Any) -> mcp_types.ListRootsResult:

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from interlock.mcp.lifecycle import Stage
-from interlock.mcp.server import Server
+
+if TYPE_CHECKING:
+    from interlock.mcp.server import Server
 
 _URI = re.compile(r"[a-z][a-z0-9+.-]*:.+", re.IGNORECASE)
 

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from interlock.mcp.names import slash_command
-from interlock.mcp.remote import RemotePrompt
 from interlock.mcp.results import Part, Rendering
-from interlock.mcp.server import Server
 from interlock.tools import ToolContext, ToolError
 from phases.world.messages import Text
+
+if TYPE_CHECKING:
+    from interlock.mcp.remote import RemotePrompt
+    from interlock.mcp.server import Server
 
 
 @frozen(kw_only=True)

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import anyio
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field
 
 from fsm import decide
 from interlock.mcp.definitions import Definition
@@ -33,6 +33,7 @@ from interlock.mcp.lifecycle import (
 from interlock.mcp.news import News
 from interlock.mcp.opening import opened
 from interlock.mcp.remote import Stock, stock_of
+from interlock.mcp.settings import Patience
 from interlock.mcp.sieve import Sieve
 from interlock.mcp.stdio import Process
 from interlock.mcp.tokens import Tokens
@@ -52,15 +53,6 @@ _LAST_WORDS_S = 2.0  # from a closed pipe to the exit code
 _STOPPED = frozenset({Stage.FAILED, Stage.SHUT_OUT, Stage.OFF, Stage.CLOSED})
 
 Progress = Callable[[str], None]
-
-
-@frozen(kw_only=True)
-class Patience:
-    """How long a server may take, in seconds, and how often it is started again."""
-
-    start_s: float
-    call_s: float
-    restarts: int
 
 
 @define(kw_only=True, eq=False)

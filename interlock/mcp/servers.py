@@ -18,7 +18,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from attrs import define, field
@@ -27,14 +27,16 @@ from interlock.mcp.definitions import Definition
 from interlock.mcp.host import Host
 from interlock.mcp.lifecycle import Stage, SwitchedOff, SwitchedOn
 from interlock.mcp.names import server_of, server_part
-from interlock.mcp.server import Patience, Server
-from interlock.mcp.settings import Unstarted
+from interlock.mcp.settings import Patience, Unstarted
 from interlock.mcp.status import Status, status_of
 from interlock.mcp.tokens import Tokens
 from interlock.mcp.tools import ListMcpResources, ReadMcpResource, offered
 from interlock.tools import Tool
 from interlock.tools.watchdog import Watchdog
 from phases.world.updates import Notice, Show
+
+if TYPE_CHECKING:
+    from interlock.mcp.server import Server
 
 _INSTRUCTIONS = 2_000  # characters of what a server says of itself
 
@@ -99,6 +101,8 @@ class Servers:
             raise raised
 
     def _start(self, definition: Definition) -> None:
+        from interlock.mcp.server import Server
+
         assert self.host is not None
         assert self._tasks is not None
         self._watchdog.start()  # with the first: most sessions have none

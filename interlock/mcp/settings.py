@@ -1,4 +1,4 @@
-"""Which servers a session has: what files, flags and callers say, put together."""
+"""Which servers a session has, and what it bears with: files, flags and callers put together."""
 
 from __future__ import annotations
 
@@ -38,6 +38,15 @@ class McpSettings:
 
     def __bool__(self) -> bool:
         return bool(self.definitions or self.unstarted)
+
+
+@frozen(kw_only=True)
+class Patience:
+    """How long a server may take, in seconds, and how often it is started again."""
+
+    start_s: float
+    call_s: float
+    restarts: int
 
 
 def in_process(name: str, server: Any) -> Definition:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from interlock.mcp.lifecycle import Stage
 from interlock.mcp.names import tool_name
-from interlock.mcp.server import Server
 from phases.world.messages import Json
+
+if TYPE_CHECKING:
+    from interlock.mcp.server import Server
 
 _WORDS = {
     Stage.STARTING: "pending",

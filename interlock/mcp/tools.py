@@ -8,14 +8,16 @@ server its own order.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from interlock.mcp.names import tool_name
-from interlock.mcp.remote import RemoteTool
 from interlock.mcp.results import Rendering
-from interlock.mcp.server import Server
 from interlock.mcp.words import CallTimedOut
 from interlock.tools import Arguments, Output, Tool, ToolContext, ToolError
+
+if TYPE_CHECKING:
+    from interlock.mcp.remote import RemoteTool
+    from interlock.mcp.server import Server
 
 
 class McpTool(Tool):
@@ -46,7 +48,7 @@ class McpTool(Tool):
         return await Rendering(self.name, context).result(result)
 
 
-Servers = Callable[[], Iterable[Server]]
+Servers = Callable[[], Iterable["Server"]]
 
 
 class ListMcpResources(Tool):

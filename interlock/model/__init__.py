@@ -5,7 +5,8 @@
 `failures` and `prices` are tables.
 """
 
-from interlock.model.anthropic import AnthropicModel, preload
+from interlock.model.anthropic import AnthropicModel
+from interlock.model.loading import preload
 from interlock.model.mend import Mender
 from interlock.model.turns import HistoryError
 

@@ -3,16 +3,13 @@
 The SDK gives the connection, the credentials and the error classes. The request bytes are ours
 (`request.py`, `turns.py`), and so is the reading of the stream (`sse.py`, `reply.py`): its own
 builder and accumulator cost several times the CPU and take a cut reply for a whole one. It never
-retries: trying again is an edge of the loop. The SDK is imported when the first request leaves
-(2 s); `preload` does it earlier.
+retries: trying again is an edge of the loop. The SDK is imported when the first request leaves;
+`loading` does it earlier.
 """
 
 from __future__ import annotations
 
 import copy
-import importlib
-import sys
-import threading
 import time
 import uuid
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -25,6 +22,7 @@ from attrs import evolve
 
 from interlock.model.answer import Answer, foreseen
 from interlock.model.connection import Connection
+from interlock.model.loading import loaded
 from interlock.model.prices import facts
 from interlock.model.refusals import names_context, names_deferral
 from interlock.model.request import Gate, ToolSource
@@ -43,13 +41,6 @@ RAW_RESPONSE = {"X-Stainless-Raw-Response": "stream"}
 # Without this the API refuses `context_management`.
 EDITING_BETA = "context-management-2025-06-27"
 TASK_BUDGET_BETA = "task-budgets-2026-03-13"  # and this one for a budget of the task
-
-
-def preload() -> threading.Thread:
-    """Import the SDK in a thread, so that the first request need not wait for it."""
-    thread = threading.Thread(target=_load, name="preload-anthropic", daemon=True)
-    thread.start()
-    return thread
 
 
 class AnthropicModel:
@@ -165,8 +156,7 @@ class AnthropicModel:
             most_output=known.most_output if known else None,
             adaptive=known is not None and known.adaptive,
         )
-        if "anthropic" not in sys.modules:
-            await anyio.to_thread.run_sync(_load)
+        await loaded()
         config = dict(self._output_config)
         if self._effort is not None and (known is None or known.adaptive):  # others refuse it
             config["effort"] = self._effort
@@ -198,8 +188,7 @@ class AnthropicModel:
         known = facts(request.model)
         adaptive = known is not None and known.adaptive
         body = self._gate.build(request, counting=True, adaptive=adaptive).body
-        if "anthropic" not in sys.modules:
-            await anyio.to_thread.run_sync(_load)
+        await loaded()
         with anyio.move_on_after(_COUNT_S):
             try:
                 async with aclosing(await self.post(body, counting=True)) as answer:
@@ -261,7 +250,3 @@ def _with_betas(headers: Mapping[str, str], betas: Sequence[str]) -> dict[str, s
     name = next((name for name in headers if name.lower() == "anthropic-beta"), "anthropic-beta")
     named = [one.strip() for one in headers.get(name, "").split(",") if one.strip()]
     return {**headers, name: ",".join(dict.fromkeys((*named, *betas)))}
-
-
-def _load() -> None:
-    importlib.import_module("anthropic")

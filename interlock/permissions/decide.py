@@ -24,8 +24,7 @@ from interlock.permissions.line_rules import Line, allowing, first_hit, opened, 
 from interlock.permissions.matching import Match
 from interlock.permissions.paths import covers, guarded, inside, real_or_written
 from interlock.permissions.rules import READERS, Rule, Rules, forbids, permits
-from interlock.permissions.shell import Command, File, read
-from interlock.permissions.shell.reading import SAFE_NAMES
+from interlock.permissions.shell import SAFE_NAMES, Command, File, read
 
 if TYPE_CHECKING:  # the other way round it imports us
     from interlock.permissions.child import Place

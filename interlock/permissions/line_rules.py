@@ -18,8 +18,7 @@ from interlock.permissions.harmless import NO_FILES, is_glob, named_files, shows
 from interlock.permissions.matching import Match, forbidden, matches, names_inner, prefix
 from interlock.permissions.paths import covers, real
 from interlock.permissions.rules import READERS, Rule
-from interlock.permissions.shell import Command, File, Reading
-from interlock.permissions.shell.reading import SAFE_NAMES
+from interlock.permissions.shell import SAFE_NAMES, Command, File, Reading
 
 
 @frozen

@@ -87,17 +87,18 @@ async def environment_block(cwd: Path, *, now: float) -> str:
 
 async def _ask_git(cwd: Path) -> _Facts:
     facts = _Facts()
-    questions: tuple[Callable[[Path, _Facts], Coroutine[Any, Any, None]], ...] = (
-        _repository,
+    further: tuple[Callable[[Path, _Facts], Coroutine[Any, Any, None]], ...] = (
         _branch,
         _main,
         _status,
         _commits,
     )
     with anyio.move_on_after(GIT_LIMIT_S):
-        async with anyio.create_task_group() as group:
-            for question in questions:
-                group.start_soon(question, cwd, facts)
+        await _repository(cwd, facts)
+        if facts.repository == "yes":
+            async with anyio.create_task_group() as group:
+                for question in further:
+                    group.start_soon(question, cwd, facts)
     return facts
 
 

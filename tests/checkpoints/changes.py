@@ -5,16 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from interlock.checkpoints import (
-    Checkpoints,
-    Contents,
-    Plan,
-    Restored,
-    planned,
-    present,
-    read_log,
-    restored,
-)
+from interlock.checkpoints import Checkpoints, Contents, read_log
+from interlock.checkpoints.plan import Plan, planned
+from interlock.checkpoints.restore import Restored, present, restored
 from interlock.tools import disk
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from interlock.checkpoints import Back, Checkpoints, Left, Plan, carry_over, present
+from interlock.checkpoints import Checkpoints, carry_over
+from interlock.checkpoints.plan import Back, Left, Plan
+from interlock.checkpoints.restore import present
 from interlock.tools import disk
 from tests.checkpoints.changes import change, checkpoints_in, plan_to, rewind
 

@@ -9,7 +9,7 @@ import anyio
 import pytest
 from attrs import define, field
 
-from interlock.mcp import NotConnected, Relay, joined_by_messages
+from interlock.mcp.relay import NotConnected, Relay, joined_by_messages
 from interlock.mcp.words import ServerGone
 from interlock.tools import ToolError
 from phases.world.messages import Json

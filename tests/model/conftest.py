@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest_asyncio
 
-from interlock.model.anthropic import AnthropicModel, preload
+from interlock.model import AnthropicModel, preload
 
 MakeModel = Callable[..., AnthropicModel]
 

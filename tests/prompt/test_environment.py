@@ -105,6 +105,22 @@ async def test_a_folder_without_git_has_no_git_lines(tmp_path: Path) -> None:
     assert block.count("Git") == 1
 
 
+async def test_a_folder_without_git_is_asked_about_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counting, asked = tmp_path / "bin" / "git", tmp_path / "asked"
+    counting.parent.mkdir()
+    counting.write_text(
+        f"#!/bin/sh\nPATH='{os.environ['PATH']}'\necho asked >> '{asked}'\nexec git \"$@\"\n"
+    )
+    counting.chmod(0o755)
+    monkeypatch.setenv("PATH", str(counting.parent))
+
+    await environment_block(tmp_path, now=NOON)
+
+    assert asked.read_text() == "asked\n"
+
+
 async def test_a_repository_without_commits(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "-b", "trunk")
 

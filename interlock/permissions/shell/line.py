@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from attrs import frozen
+
+# Names that no program takes for an order, in front of a command or by themselves.
+SAFE_NAMES = re.compile(
+    r"CI|CLICOLOR|COLUMNS|DEBUG|FORCE_COLOR|LANG|LANGUAGE|LC_[A-Z]+|LINES|NO_COLOR|NODE_ENV|RUST_LOG"
+    r"|PYTHONDONTWRITEBYTECODE|PYTHONUNBUFFERED|RUST_BACKTRACE|TERM|TZ"
+)
 
 
 @frozen

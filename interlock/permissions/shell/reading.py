@@ -12,7 +12,7 @@ from functools import lru_cache
 from attrs import define, evolve, field
 
 from interlock.permissions.shell import checks
-from interlock.permissions.shell.line import Command, File, Reading, Word
+from interlock.permissions.shell.line import SAFE_NAMES, Command, File, Reading, Word
 from interlock.permissions.shell.names import worked_out
 from interlock.permissions.shell.programs import OF_SHELL, hiding, sets_runner
 from interlock.permissions.shell.syntax import Node, parsed
@@ -54,11 +54,6 @@ _OPERAND = r"""(?:[\w./:-]+|'[^']*'|"(?:[\w./: -]|\$\w)*")"""
 _TEST = re.compile(
     rf"\[ (?:! )?(?:-[a-uw-zGLNOS] )?{_OPERAND}(?: (?:=|==|!=) {_OPERAND})? \]"
     rf"|\[\[ (?:! )?(?:-[a-uw-zGLNOS] )?(?:{_OPERAND}|\$\w+)(?: (?:=|==|!=) {_OPERAND})? \]\]"
-)
-# Names that no program takes for an order, in front of a command or by themselves.
-SAFE_NAMES = re.compile(
-    r"CI|CLICOLOR|COLUMNS|DEBUG|FORCE_COLOR|LANG|LANGUAGE|LC_[A-Z]+|LINES|NO_COLOR|NODE_ENV|RUST_LOG"
-    r"|PYTHONDONTWRITEBYTECODE|PYTHONUNBUFFERED|RUST_BACKTRACE|TERM|TZ"
 )
 # Names for a line's own use: no shell and hardly a program looks at one in small letters.
 _OWN_NAMES = re.compile(r"[a-z][a-z0-9]*")

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
+from typing import TYPE_CHECKING
 
 import anyio
 from attrs import evolve, field, frozen
@@ -17,10 +18,11 @@ from interlock.decoders.apart import Decoder, Undecodable, decoded
 from interlock.tools import images, pdf
 from interlock.tools.tool import Arguments, Output, Tool, ToolContext, ToolError, Touches
 from interlock.tools.web.addresses import Network
-from interlock.tools.web.body import words
-from interlock.tools.web.hops import Elsewhere, Page, fetched, host_of, parsed
 from phases.world.media import is_pdf
 from phases.world.messages import Text
+
+if TYPE_CHECKING:
+    from interlock.tools.web.hops import Elsewhere, Page
 
 _KEPT = 64  # pages in the cache
 _MOST_HTML = 2_000_000  # characters made into Markdown; some ten seconds of work
@@ -74,9 +76,13 @@ class WebFetch(Tool):
         return True
 
     def touches(self, arguments: Arguments, cwd: Path) -> Touches:
+        from interlock.tools.web.hops import host_of, parsed
+
         return Touches(domain=host_of(parsed(arguments["url"])))
 
     async def run(self, arguments: Arguments, context: ToolContext) -> Output:
+        from interlock.tools.web.hops import Elsewhere, fetched, parsed
+
         url = parsed(arguments["url"])
         known = self._cached(str(url))
         if known is not None:
@@ -145,6 +151,8 @@ async def _shown(page: Page, room: int) -> Output:
 
 
 async def _text(page: Page) -> str:
+    from interlock.tools.web.body import words
+
     found = words(page.data, page.kind)
     notes = [] if found.note is None else [found.note]
     text = found.text
