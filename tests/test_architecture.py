@@ -27,6 +27,7 @@ STRANGERS = {
         "children",
         "decoders",
         "errors",
+        "fitting",
         "quiet",
     },  # the question and the decision, as types
     "decoders": set[str](),
@@ -122,6 +123,7 @@ STRANGERS = {
         "context",
         "endings",
         "errors",
+        "fitting",
         "hooks",
         "inbox",
         "mcp",
@@ -142,6 +144,7 @@ STRANGERS = {
         "call_records",
         "context",
         "drive",
+        "errors",
         "interrupt",
         "journal",
         "recording",

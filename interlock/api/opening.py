@@ -72,6 +72,14 @@ class Opening:
             endings=asked.endings,
         )
 
+    def insist_on_skills(self, agent: Agent) -> None:
+        """Raise OptionsError for names that no skill has: known only now that all were found."""
+        known = agent.knowledge.instructing.book.skills
+        missing = [name for name in self.asked.skills or () if name not in known]
+        if missing:
+            problem = "no skill here has this name; to list them: interlock skills"
+            raise OptionsError([f"skills: {name!r}: {problem}" for name in missing])
+
 
 def _options(asked: AgentOptions, form: AnswerForm | None) -> Options:
     named = asked.built_in_tools

@@ -12,8 +12,10 @@ from interlock.api.options import AgentOptions
 from interlock.api.result import Result
 from interlock.api.session import OpenAgent, Prompt
 from interlock.errors import WrongLoop
+from interlock.fitting import checked_arguments
 
 
+@checked_arguments
 async def query(
     prompt: Prompt, options: AgentOptions | None = None, *, data: str | None = None
 ) -> AsyncGenerator[AnyMessage, None]:
@@ -33,6 +35,7 @@ async def query(
         await opened.aclose()
 
 
+@checked_arguments
 async def run_async(
     prompt: Prompt, options: AgentOptions | None = None, *, data: str | None = None
 ) -> Result:
@@ -40,6 +43,7 @@ async def run_async(
     return await last_of(query(prompt, options, data=data))
 
 
+@checked_arguments
 def run(prompt: Prompt, options: AgentOptions | None = None, *, data: str | None = None) -> Result:
     """Run one prompt to its end, in an event loop of its own. Ctrl-C stops it."""
     try:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Sequence
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 from uuid import uuid4
 
 import anyio
@@ -28,11 +28,13 @@ from interlock.api.options import AgentOptions
 from interlock.api.result import Result, cost_of, result_of
 from interlock.api.telling import Teller
 from interlock.errors import UsageError, WrongLoop
+from interlock.fitting import Else
 from interlock.inbox import Queued
 from phases.world.messages import Media, Text
 from phases.world.updates import AgentEnded, AgentStarted, Notice, Update
 
-Prompt: TypeAlias = str | Sequence[Text | Media]
+_MEND = Else("is no prompt: give text, or a list of Text and image(...)")
+Prompt: TypeAlias = Annotated[str | Sequence[Annotated[Text | Media, _MEND]], _MEND]
 
 
 @define(eq=False)
@@ -110,6 +112,7 @@ class OpenAgent:
 async def _lived(opening: Opening, ready: asyncio.Future[Agent], over: asyncio.Event) -> None:
     try:
         async with opening.agent() as agent:
+            opening.insist_on_skills(agent)
             if not ready.done():
                 ready.set_result(agent)
             await over.wait()
@@ -174,7 +177,7 @@ class Turn:
                     text = f"{prompt}\n\n{data}" if data else prompt
                     summary = await agent.prompt(text, teller.show, typed=prompt)
                 else:
-                    parts = (*_parts(prompt), *([Text(data)] if data else []))
+                    parts = (*prompt, *([Text(data)] if data else []))
                     queued = Queued(id=str(uuid4()), content=parts)
                     summary = await agent.prompt(queued, teller.show)
                 if last:
@@ -208,15 +211,6 @@ class Turn:
             servers=tuple(agent.servers.status()),
             transcript=agent.transcript_path,
         )
-
-
-def _parts(prompt: object) -> tuple[Text | Media, ...]:
-    """The parts of a prompt. Raises UsageError: anything else would stay in the history."""
-    if isinstance(prompt, list | tuple) and all(isinstance(one, Text | Media) for one in prompt):
-        return tuple(prompt)
-    raise UsageError(
-        f"{repr(prompt)[:80]} is no prompt: give text, or a list of Text and image(...)"
-    )
 
 
 def running_loop() -> asyncio.AbstractEventLoop:

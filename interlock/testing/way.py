@@ -8,12 +8,13 @@ A state that no machine has is an error, not a test that passes for ever.
 from __future__ import annotations
 
 from difflib import get_close_matches
-from pathlib import Path
+from os import PathLike
 from typing import TYPE_CHECKING, Self
 
 from attrs import frozen
 
-from fsm import Record, Trace, read_trace
+from fsm import Record, Trace, TraceError, read_trace
+from interlock.errors import RunNotFound, UsageError
 from phases.world.states import ENDINGS, State
 
 if TYPE_CHECKING:
@@ -28,12 +29,19 @@ class Way:
     trace: Trace
 
     @classmethod
-    def of(cls, run: Result | Played | Trace | Path) -> Self:
-        """Of a result, of a played run, or of a trace or its file."""
-        if isinstance(run, Trace):
-            return cls(run)
-        trace = run if isinstance(run, Path) else run.trace
-        return cls(read_trace(trace) if isinstance(trace, Path) else trace)
+    def of(cls, run: Result | Played | Trace | str | PathLike[str]) -> Self:
+        """Of a result, of a played run, or of a trace or its file. Raises RunNotFound where that
+        cannot be read, and UsageError."""
+        trace = getattr(run, "trace", run)
+        if isinstance(trace, Trace):
+            return cls(trace)
+        if not isinstance(trace, str | PathLike):
+            raise UsageError(f"Way.of: {trace!r} is no result, no trace, nor the path of one")
+        try:
+            return cls(read_trace(trace))
+        except (OSError, TraceError) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            raise RunNotFound(str(trace), f"its trace cannot be read: {why}") from None
 
     @property
     def states(self) -> tuple[str, ...]:

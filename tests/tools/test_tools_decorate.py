@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import anyio
@@ -283,12 +284,23 @@ def _odd(thing: threading.Thread) -> str:
 
 
 @pytest.mark.parametrize(
+    "chosen", [{"name": 5}, {"description": b"x"}, {"effects": "no"}, {"time_limit": "1"}]
+)
+def test_what_is_chosen_for_a_tool_is_of_its_kind(chosen: dict[str, Any]) -> None:
+    with pytest.raises(BadTool, match=f"@tool: {next(iter(chosen))}: .* is not"):
+        tool(**chosen)(weather)
+
+
+@pytest.mark.parametrize(
     ("function", "why"),
     [
         (_bare, "needs a docstring"),
         (_many, "cannot have \\*cities"),
         (_untyped, "city of the tool _untyped needs a type hint"),
         (_odd, "make no schema"),
+        (5, "@tool: the function: 5 is not a function"),
+        (partial(_bare), "'' is no name for a tool"),
+        (max, "the type hints of the tool max cannot be read"),
     ],
 )
 def test_a_function_that_cannot_be_a_tool_is_refused_where_it_is_written(
