@@ -10,7 +10,8 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from interlock.cli.session_list import counted, facts_json, summed_up
+from interlock.cli.session_list import facts_json, summed_up
+from interlock.counted import counted
 from interlock.sessions import Family, Listed, Part, family_of
 from interlock.sessions.ends import one_line
 from interlock.visible import visible
@@ -107,7 +108,7 @@ def _session(node: Node, now: float) -> _Drawing:
     told = f"{node.session.session_id}  {one_line(node.session.title, _WORDS)}"
     line = f"{told}  ({summed_up(node.session, now)})"
     if node.session.forked_from is not None:
-        line += f", a branch that took over {counted(copied)}"
+        line += f", a branch that took over {counted(copied, 'prompt')}"
     rest = list(node.branches)
     drawn = tuple(_part(part, rest, now) for part in node.family.parts)
     if node.session.forked_from is None and len(drawn) == 1 and not drawn[0].below:
@@ -129,7 +130,7 @@ def _told(part: Part) -> str:
     said = [f"“{one_line(words, _WORDS)}”" for words in (part.prompts[:1] + part.prompts[1:][-1:])]
     count = len(part.prompts)
     words = (" … " if count > 2 else ", ").join(said) or "(nothing was asked)"
-    line = f"{words}  {counted(count)}"
+    line = f"{words}  {counted(count, 'prompt')}"
     if part.parts:
         return f"{line}, then"
     if part.goes_on:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self
 from attrs import frozen
 
 from fsm import Record, Trace, TraceError, read_trace
+from interlock.counted import counted
 from interlock.errors import RunNotFound, UsageError
 from phases.world.states import ENDINGS, State
 
@@ -65,7 +66,7 @@ class Way:
         or its reason; `times` how often, where that matters."""
         found = self._edges(source, destination, because)
         if not found if times is None else len(found) != times:
-            often = "" if times is None else f" {times} times, but {len(found)}"
+            often = "" if times is None else f" {counted(times, 'time')}, but {len(found)}"
             self._fail(f"never took {_edge(source, destination, because)}{often}")
         return self
 
