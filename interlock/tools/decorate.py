@@ -32,6 +32,7 @@ from typing import (
 
 import anyio.from_thread
 import anyio.to_thread
+import attrs
 from attrs import evolve
 
 from interlock.errors import InterlockError
@@ -156,9 +157,9 @@ def tool(function: Callable[P, R] | None = None, /, **chosen: Any) -> Any:
 
     An async function is cancelled on an interrupt; any other runs in a thread. A parameter
     annotated `ToolContext` is not the model's to fill: it brings the working folder, `limits`,
-    and `progress("…")`. What is returned is the result: text as it is, `Output`, `Media`, and
-    anything else as JSON. `ToolError` says to the model what went wrong, in your words; other
-    errors are told with their type.
+    and `progress("…")`. What is returned is the result: text as it is, `Output`, `Media`; dicts,
+    lists, dataclasses, attrs classes and models as JSON, and nothing else. `ToolError` says to
+    the model what went wrong, in your words; other errors are told with their type.
     """
     if function is not None:
         return FunctionTool(function)
@@ -265,9 +266,17 @@ def _output(value: Any) -> Output:
             return Output(value)
         case Text() | Media():
             return Output((value,))
-    from pydantic import TypeAdapter
+        case bytes() | bytearray() | memoryview():
+            kind = type(value).__name__
+            raise TypeError(f"it returned {kind}; return text (decoded), or Media for a picture")
+    from pydantic_core import to_json
 
     try:
-        return Output(TypeAdapter(Any).dump_json(value).decode())
-    except ValueError:  # nothing JSON knows
-        return Output(encoded(repr(value)).decode())
+        return Output(to_json(value, fallback=attrs.asdict, inf_nan_mode="null").decode())
+    except ValueError:  # a lone surrogate, or nothing JSON knows
+        pass
+    try:
+        return Output(encoded(value).decode())
+    except (TypeError, ValueError):  # ValueError: it holds itself
+        kind = type(value).__name__
+        raise TypeError(f"it returned {kind}; return text, Output, Media, or JSON") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -12,6 +13,7 @@ from typing import Annotated, Any, Literal
 import anyio
 import anyio.to_thread
 import pytest
+from attrs import frozen
 from pydantic import BaseModel, Field
 
 from interlock.options import PermissionMode
@@ -163,9 +165,28 @@ async def test_errors_are_told_to_the_model(place: Place) -> None:
     assert (broken.is_error, broken.text) == (True, "breaks failed: ValueError: seven")
 
 
+@dataclass
+class Trip:
+    city: str
+    days: int
+
+
+@frozen
+class Stay:
+    city: str
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
-    [("words", "words"), (None, "(done; nothing to tell)"), ([1, "é"], '[1,"é"]'), (3, "3")],
+    [
+        ("words", "words"),
+        (None, "(done; nothing to tell)"),
+        ([1, "é"], '[1,"é"]'),
+        (3, "3"),
+        (Trip("Rome", 3), '{"city":"Rome","days":3}'),
+        ({"at": [Stay("Rome")]}, '{"at":[{"city":"Rome"}]}'),
+        (["\ud800"], '["\ufffd"]'),
+    ],
 )
 async def test_what_is_returned_becomes_the_result(place: Place, value: Any, text: str) -> None:
     @tool
@@ -174,6 +195,19 @@ async def test_what_is_returned_becomes_the_result(place: Place, value: Any, tex
         return value
 
     assert (await ran(place, gives)).text == text
+
+
+@pytest.mark.parametrize("value", [b"\xff", bytearray(b"x"), object(), {"a": object()}, [b"\xff"]])
+async def test_what_a_model_could_not_read_is_the_authors_error(place: Place, value: Any) -> None:
+    @tool
+    def gives() -> Any:
+        """Gives."""
+        return value
+
+    result = await ran(place, gives)
+
+    assert result.is_error
+    assert f"gives failed: TypeError: it returned {type(value).__name__}; return" in result.text
 
 
 async def test_an_output_is_the_result_as_it_is(place: Place) -> None:
