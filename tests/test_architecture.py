@@ -127,6 +127,9 @@ STRANGERS = {
     "worktrees": {"children", "home", "regular_files"},
     # The door for programs, beside the command line's: it opens agents. Nothing below knows it.
     "api": {
+        "confined",
+        "home",
+        "in_force",
         "agent",
         "agents",
         "assembly",
@@ -152,6 +155,7 @@ STRANGERS = {
     },
     # For tests of agents: it runs the loop by itself, and whole agents as a program does.
     "testing": {
+        "machines",
         "counted",
         "api",
         "call_records",

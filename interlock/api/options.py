@@ -61,15 +61,15 @@ def _here() -> Path:
         ) from None
 
 
-def _path(given: AnyPath) -> Path:
+def as_path(given: AnyPath) -> Path:
     try:
         return Path(given).expanduser()
     except (TypeError, RuntimeError):  # RuntimeError: of `~nobody`
         return cast("Path", given)
 
 
-def _maybe_path(given: AnyPath | None) -> Path | None:
-    return None if given is None else _path(given)
+def maybe_path(given: AnyPath | None) -> Path | None:
+    return None if given is None else as_path(given)
 
 
 def _listed(given: Iterable[T]) -> tuple[T, ...]:
@@ -79,7 +79,7 @@ def _listed(given: Iterable[T]) -> tuple[T, ...]:
 
 def _paths(given: Iterable[AnyPath]) -> tuple[Path, ...]:
     paths = (given,) if isinstance(given, str) else _listed(given)
-    return tuple(map(_path, paths)) if isinstance(paths, tuple) else paths
+    return tuple(map(as_path, paths)) if isinstance(paths, tuple) else paths
 
 
 def _names(given: Names) -> tuple[str, ...]:
@@ -134,7 +134,7 @@ class AgentOptions:
     Raises OptionsError, with a line for each thing that is wrong.
     """
 
-    cwd: Path = field(factory=_here, converter=_path)
+    cwd: Path = field(factory=_here, converter=as_path)
     model: str | None = None
     fallback_models: tuple[str, ...] = field(default=(), converter=_names)
     system_prompt: str | None = None  # in place of our own
@@ -181,7 +181,7 @@ class AgentOptions:
     env: Mapping[str, str] = field(factory=dict, repr=False)  # over this process's own
     api_key: str | None = field(default=None, repr=False)
     base_url: str | None = None
-    home: Path | None = field(default=None, converter=_maybe_path)  # for sessions and settings
+    home: Path | None = field(default=None, converter=maybe_path)  # for sessions and settings
     clock: Clock | None = field(default=None, repr=False, eq=False)  # for tests
 
     def __attrs_post_init__(self) -> None:

@@ -101,6 +101,21 @@ class Way:
             self._fail(f"ended in {self.trace.ending}, not in {reason}")
         return self
 
+    def explain(self, step: int | None = None) -> str:
+        """Why it went this way: the run as a story, or one step with every edge that was not
+        taken, and why. Raises UsageError for a step that is not there."""
+        from fsm.explain import explain, render
+        from fsm.narrate import narrate
+        from interlock.machines import MACHINES
+
+        machine = MACHINES[self.trace.header.machine]
+        if step is None:
+            return "\n\n".join(narrate(machine, self.trace))
+        for record in self.trace:
+            if record.sequence == step:
+                return render(explain(machine, record))
+        raise UsageError(f"the run has no step {step}; it has {counted(len(self.trace), 'step')}")
+
     def __str__(self) -> str:
         return "\n".join(f"  {_line(record)}" for record in self.trace)
 

@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interlock
-from interlock import Client, InterlockError, RunNotFound, UsageError
+from interlock import Client, InterlockError, RunNotFound, Sessions, UsageError
 from interlock.fitting import misfits
 from interlock.scripted import reply
 from interlock.testing import Way, scene
 
 WRONG = [5, 2.5, b"x", None, True, object(), ["x"], {"x": 1}, (None,), len, "", "zork", "a\nb"]
+NOWHERE = Path("/nowhere")  # there are no sessions
 NOBODY = Client()  # it is not open: what passes the check of arguments is refused all the same
 CALLS: dict[str, Callable[..., Any]] = {
     "run": interlock.run,
@@ -26,6 +27,13 @@ CALLS: dict[str, Callable[..., Any]] = {
     "image": interlock.image,
     "hook": interlock.hook,
     "tool": interlock.tool,
+    "config": interlock.config,
+    "decide": interlock.decide,
+    "Sessions": Sessions,
+    **{
+        f"Sessions.{name}": getattr(Sessions(home=NOWHERE), name)
+        for name in ("find", "messages", "tree", "rename", "tag", "delete")
+    },
     "Way.of": Way.of,
     "Client": Client,
     **{
@@ -34,7 +42,6 @@ CALLS: dict[str, Callable[..., Any]] = {
         if not name.startswith("_")
     },
 }
-GOOD: dict[str, tuple[Any, ...]] = {"Client.toggle_server": ("zork",)}
 
 
 @given(st.sampled_from(sorted(CALLS)), st.sampled_from(WRONG), st.booleans())
@@ -45,7 +52,8 @@ def test_nothing_but_an_error_of_ours_comes_of_a_wrong_argument(
     if not left or (name == "run" and isinstance(value, str)):
         return  # there is no argument, or it is no wrong one, and a model would be asked
     at = next(iter(left))
-    more = {"enabled": True} if "enabled" in left else {}
+    more = {"enabled": True, "title": "x", "tag": "x"}
+    more = {name: one for name, one in more.items() if name in left and name != at}
     told = None
     try:
         by = by_name and left[at].kind is not inspect.Parameter.POSITIONAL_ONLY
@@ -71,6 +79,10 @@ def test_nothing_but_an_error_of_ours_comes_of_a_wrong_argument(
         (lambda: interlock.image("none.png"), "none.png cannot be read: No such file"),
         (lambda: interlock.image("."), r"picture \. cannot be read: Is a directory"),
         (lambda: interlock.image(__file__), "is no picture the API takes"),
+        (lambda: Sessions(5), "Sessions: cwd: 5 is not a path"),  # type: ignore[arg-type]
+        (lambda: interlock.decide("Bsah(ls)"), "no tool is called Bsah; did you mean Bash"),
+        (lambda: interlock.decide("Bash("), "is no call: write Tool or Tool"),
+        (lambda: interlock.config(5), "config: options: 5 is not an AgentOptions"),  # type: ignore[arg-type]
         (lambda: Way.of(5), "Way.of: 5 is no result"),  # type: ignore[arg-type]
     ],
 )
