@@ -87,7 +87,7 @@ class FunctionAsks:
             case Deny(reason=reason, stop=stop):
                 if stop:
                     self.stop()
-                return Answer(allowed=False, reason=reason)
+                return Answer(allowed=False, reason=reason.strip() or "the program said no")
 
 
 # For the model, and for whoever reads the transcript: how a program permits a call beforehand.

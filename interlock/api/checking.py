@@ -77,6 +77,11 @@ def _name(where: str, value: str) -> Iterator[str]:
         yield f"{where}: {value!r} holds a line end or a control character; take it out"
 
 
+def _key(where: str, value: str) -> Iterator[str]:
+    if not value.isprintable():
+        yield f"{where}: it holds a line end or a control character; take it out"
+
+
 def _one_of(known: Sequence[str], where: str, value: str) -> Iterator[str]:
     if value in known:
         return
@@ -159,6 +164,7 @@ _CHECKS: Mapping[str, Callable[[str, Any], Iterator[str]]] = {
     "session_id": _uuid,
     "setting_sources": partial(_each, partial(_one_of, CHOSEN)),
     "env": _variables,
+    "api_key": _key,
 }
 
 

@@ -219,8 +219,8 @@ def running_loop() -> asyncio.AbstractEventLoop:
         return asyncio.get_running_loop()
     except RuntimeError:
         raise WrongLoop(
-            "no asyncio event loop runs here; the agent needs one. interlock.run(…) brings its own, "
-            "where there is none or in a thread (under trio: trio.to_thread.run_sync)"
+            "no asyncio event loop runs here, and the agent needs one; interlock.run(…) brings its"
+            " own, where there is none or in a thread (under trio: trio.to_thread.run_sync)"
         ) from None
 
 

@@ -95,6 +95,9 @@ async_rule: Any = _asked_elsewhere
         ("session_id", "x", "session_id: 'x' is no UUID"),
         ("answer", {"type": 3}, "answer is no JSON Schema: $.type"),
         ("answer", print, "makes no JSON Schema"),
+        ("answer", lambda: 1, "makes no JSON Schema: give a type, or a JSON Schema as a mapping"),
+        ("answer", "str", "answer: 'str' makes no JSON Schema"),
+        ("api_key", "sesame\n", "api_key: it holds a line end or a control character"),
         ("resume", 3, "resume: 3 is no session"),
     ],
 )
