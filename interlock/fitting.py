@@ -84,10 +84,10 @@ def misfit_fields(
     except NameError:
         return  # its hints are for type checkers alone
     for one in attrs.fields(kind):
-        if one.init:
+        given = getattr(value, one.name)
+        if one.init and given is not one.default:
             show = shown if one.repr else kind_of
-            place = f"{where}{one.alias}"
-            yield from misfits(getattr(value, one.name), hints[one.name], place, show)
+            yield from misfits(given, hints[one.name], f"{where}{one.alias}", show)
 
 
 def checked_arguments(function: F) -> F:

@@ -23,7 +23,6 @@ from interlock.endings import Ending
 from interlock.errors import OptionsError, SettingsError, UsageError
 from interlock.fitting import misfit_fields
 from interlock.hooks import HookMatcher, registered
-from interlock.mcp.names import PREFIX
 from interlock.options import PermissionMode, Resume
 from interlock.permissions import BadRule, Rules
 from interlock.sandbox.policy import Mode
@@ -172,6 +171,8 @@ def _offer(options: AgentOptions) -> Iterator[str]:
     """Of tools: each has a name of its own, and one that is asked for is there."""
     if not options.tools and not options.built_in_tools:
         return
+    from interlock.mcp.names import PREFIX  # with all of MCP behind it
+
     known = tool_names()
     own: set[str] = set()
     for one in options.tools:
