@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from interlock.api.asking import PermissionRequest
     from interlock.api.client import Client
     from interlock.api.hooks import FunctionHook, HookInput, hook
+    from interlock.api.looking import config, decide
     from interlock.api.media import image
     from interlock.api.messages import (
         AnyMessage,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from interlock.api.options import AgentOptions
     from interlock.api.query import query, run, run_async
     from interlock.api.result import Result
+    from interlock.api.sessions import SessionInfo, Sessions, SessionTree
     from interlock.context.gauge import Fill
     from interlock.endings import Ending, Progress
     from interlock.errors import (
@@ -49,9 +51,10 @@ if TYPE_CHECKING:
         WrongLoop,
     )
     from interlock.hooks import Event, HookMatcher
+    from interlock.in_force import Setting
     from interlock.mcp import Status
     from interlock.options import Asking, PermissionMode, Resume
-    from interlock.permissions import Rule, Update, UpdateKind
+    from interlock.permissions import Decision, Rule, Update, UpdateKind
     from interlock.rewinding import Rewind, Rewound
     from interlock.sessions import Point
     from interlock.summary import Denial, ModelUse
@@ -106,6 +109,7 @@ __all__ = [
     "CommandStarted",
     "Compaction",
     "ConfigurationError",
+    "Decision",
     "Denial",
     "Deny",
     "EndRun",
@@ -144,7 +148,11 @@ __all__ = [
     "RunFailed",
     "RunNotFound",
     "SessionBusy",
+    "SessionInfo",
     "SessionNotFound",
+    "SessionTree",
+    "Sessions",
+    "Setting",
     "SettingsError",
     "SeveralSessions",
     "State",
@@ -175,6 +183,8 @@ __all__ = [
     "UserQuestion",
     "WrongLoop",
     "__version__",
+    "config",
+    "decide",
     "hook",
     "image",
     "query",
@@ -190,6 +200,7 @@ _HOMES = {
     "interlock.api.asking": "PermissionRequest",
     "interlock.api.client": "Client",
     "interlock.api.hooks": "FunctionHook HookInput hook",
+    "interlock.api.looking": "config decide",
     "interlock.api.media": "image",
     "interlock.api.messages": (
         "AnyMessage AssistantMessage Init NoteMessage SubAgent ToolResultMessage UserMessage"
@@ -197,6 +208,7 @@ _HOMES = {
     "interlock.api.options": "AgentOptions",
     "interlock.api.query": "query run run_async",
     "interlock.api.result": "Result",
+    "interlock.api.sessions": "SessionInfo SessionTree Sessions",
     "interlock.context.gauge": "Fill",
     "interlock.endings": "Ending Progress",
     "interlock.errors": (
@@ -205,9 +217,10 @@ _HOMES = {
         "UsageError WrongLoop"
     ),
     "interlock.hooks": "Event HookMatcher",
+    "interlock.in_force": "Setting",
     "interlock.mcp": "Status",
     "interlock.options": "Asking PermissionMode Resume",
-    "interlock.permissions": "Rule Update UpdateKind",
+    "interlock.permissions": "Decision Rule Update UpdateKind",
     "interlock.rewinding": "Rewind Rewound",
     "interlock.sessions": "Point",
     "interlock.summary": "Denial ModelUse",

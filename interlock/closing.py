@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from attrs import evolve, frozen
 
+from interlock.counted import counted
 from phases.reducers import said, without_cut_calls
 from phases.world.failures import FOR_NOW, Failure, FailureKind
 from phases.world.limits import Limits
@@ -68,7 +69,7 @@ def terminal_of(ending: State, loop: Loop, came_from: State) -> Terminal:
             f"The budget is used up: ${loop.spent.cost or 0.0:.4f} of ${run.budget_usd or 0.0:.4f}"
             " (--max-budget-usd)."
         ),
-        State.MAX_TURNS: f"Stopped after {run.max_turns} turns (--max-turns).",
+        State.MAX_TURNS: f"Stopped after {counted(run.max_turns or 0, 'turn')} (--max-turns).",
         State.ABORTED_STREAMING: _interrupted(loop, came_from),
         State.ABORTED_TOOLS: _interrupted(loop, came_from),
         State.STOP_HOOK_PREVENTED: _kept_from_ending(loop, words),
@@ -137,7 +138,7 @@ def _kept_from_ending(loop: Loop, words: str | None) -> str:
     if loop.spent.stop_blocks < most:
         return f"A stop hook ended the run{said}"
     return (
-        f"Stop hooks sent the model back to work {most} times, as often as"
+        f"Stop hooks sent the model back to work {counted(most, 'time')}, as often as"
         f" CLAUDE_CODE_STOP_HOOK_BLOCK_CAP allows, and would again{said}"
     )
 

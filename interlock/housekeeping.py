@@ -15,6 +15,7 @@ from typing import Self
 
 from attrs import define, field
 
+from interlock.counted import counted
 from interlock.settings import Settings
 from phases.world.updates import RequestStarted, Show, Update
 
@@ -78,10 +79,10 @@ class Housekeeping:
         except OSError:
             return  # a home that cannot be written is told by those who must
         if done is not None and done.sessions:
-            words = "1 session was" if done.sessions == 1 else f"{done.sessions} sessions were"
+            words = counted(done.sessions, "session was", "sessions were")
             self._told.append(
-                f"{words} deleted, not written for {self.days} days (cleanupPeriodDays says how "
-                "long they are kept)"
+                f"{words} deleted, not written for {counted(self.days, 'day')} "
+                "(cleanupPeriodDays says how long they are kept)"
             )
 
     def _is_over(self) -> bool:

@@ -15,6 +15,7 @@ from attrs import evolve, field, frozen
 
 from interlock import spending
 from interlock.checkpoints import Checkpoints, carry_over, damage_of
+from interlock.counted import counted
 from interlock.errors import UsageError
 from interlock.home import SessionPaths
 from interlock.ledger import Account
@@ -186,9 +187,8 @@ def _told(
     at: str | None,
 ) -> list[Update]:
     said = sum(message.kind is Kind.PROMPT for message in messages)
-    told: list[Update] = [
-        Notice("info", f"resumed: {title} ({said} prompts, {len(messages)} messages)")
-    ]
+    size = f"{counted(said, 'prompt')}, {counted(len(messages), 'message')}"
+    told: list[Update] = [Notice("info", f"resumed: {title} ({size})")]
     told += [Notice("warning", line) for line in seen.damage]
     if at is not None:
         told.append(Notice("info", f"it goes on from message {at}; what came after it stays"))

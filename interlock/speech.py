@@ -29,6 +29,12 @@ from phases.world.ports import Ids
 
 _COMMAND = re.compile(r"\s*/(?P<name>[A-Za-z][\w:.-]*)(?:\s+(?P<arguments>.*))?\Z", re.DOTALL)
 _MOST_MENTIONS = 20  # of one prompt
+_SURELY = (
+    "/",
+    "./",
+    "../",
+    "~/",
+)  # a path begins so; `@someone` is a person, `@types/x` a package
 
 
 @frozen(kw_only=True)
@@ -111,6 +117,8 @@ class Speech:
             if mention is None:
                 if (call := _call(one, cwd)) is not None:
                     calls[written] = call
+                elif one.quoted or written.startswith(_SURELY):
+                    absent[written] = "there is no such file"
             elif mention.absence:
                 absent[written] = mention.absence
             else:
@@ -134,7 +142,7 @@ class Speech:
         return self._note(f"The user speaks of @{written}:\n\n{result.text}", *shown)
 
     def _missing(self, written: str, why: str) -> Message:
-        """A resource was surely meant: who named it should know that it is not there."""
+        """It was surely meant: who named it should know that it is not there."""
         line = f"@{written} was not read: {' '.join(why.split())}"
         self.servers.tell("warning", line)
         return self._note(f"The user speaks of @{written}, which was not read: {why}")

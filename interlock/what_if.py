@@ -16,6 +16,7 @@ from attrs import evolve, frozen
 from fsm import Machine, Trace
 from fsm.replay import Divergence, replay
 from interlock import records
+from interlock.counted import counted
 from interlock.errors import SettingsError, UsageError
 from interlock.out_of_sight import why_not_judged
 from interlock.recording.form import Recording
@@ -193,7 +194,7 @@ def told(changes: Sequence[Change], table: str | None, verdicts: Sequence[Verdic
 
 
 def _runs(count: int) -> str:
-    return f"{count} run{'' if count == 1 else 's'}"
+    return counted(count, "run")
 
 
 def _said(value: object) -> str:

@@ -23,10 +23,12 @@ STRANGERS = {
     "prompt": {"options", "context", "children"},  # how context is told to the model
     "permissions": {"options", "summary", "terminal", "visible"},
     "tools": {
+        "counted",
         "permissions",
         "children",
         "decoders",
         "errors",
+        "fitting",
         "quiet",
     },  # the question and the decision, as types
     "decoders": set[str](),
@@ -34,6 +36,8 @@ STRANGERS = {
     "checkpoints": {"errors", "sessions", "tools"},
     # It runs loops: it stands above the services, beside assembly.
     "agents": {
+        "counted",
+        "json_flag",
         "cooldown",
         "context",
         "drive",
@@ -70,7 +74,7 @@ STRANGERS = {
         "worktrees",
     },
     # Tools of its own, and the processes of servers: ended as those of commands are.
-    "mcp": {"children", "quiet", "regular_files", "tools"},
+    "mcp": {"counted", "children", "quiet", "regular_files", "tools"},
     # A door: a whole session stands behind it, and whoever drives that in front.
     "control": {
         "agent",
@@ -96,7 +100,16 @@ STRANGERS = {
     "hooks": {"errors", "permissions", "quiet", "tools"},
     "sandbox": {"errors"},
     # A tool and hooks of its own, made from what was asked for.
-    "structured": {"errors", "hooks", "options", "settings", "summary", "tools"},
+    "structured": {
+        "counted",
+        "json_flag",
+        "errors",
+        "hooks",
+        "options",
+        "settings",
+        "summary",
+        "tools",
+    },
     "scripted": set[str](),
     "configuration": {"durability", "errors", "options", "settings"},
     # It runs children for others, and has others run its own: it stands beside agents.
@@ -114,6 +127,9 @@ STRANGERS = {
     "worktrees": {"children", "home", "regular_files"},
     # The door for programs, beside the command line's: it opens agents. Nothing below knows it.
     "api": {
+        "confined",
+        "home",
+        "in_force",
         "agent",
         "agents",
         "assembly",
@@ -122,6 +138,7 @@ STRANGERS = {
         "context",
         "endings",
         "errors",
+        "fitting",
         "hooks",
         "inbox",
         "mcp",
@@ -138,10 +155,13 @@ STRANGERS = {
     },
     # For tests of agents: it runs the loop by itself, and whole agents as a program does.
     "testing": {
+        "machines",
+        "counted",
         "api",
         "call_records",
         "context",
         "drive",
+        "errors",
         "interrupt",
         "journal",
         "recording",
@@ -153,6 +173,7 @@ STRANGERS = {
     },
     # It runs the loop again, and writes the real files: it stands above the other services.
     "recording": {
+        "counted",
         "context",
         "drive",
         "errors",

@@ -13,12 +13,12 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-import orjson
 from attrs import define, field
 
 from interlock.agents.definition import KNOWN, AgentDefinition, BadDefinition, definition_of
 from interlock.errors import UsageError
 from interlock.front_matter import fronted
+from interlock.json_flag import object_in
 from interlock.memory.withheld import Withheld, told_freely
 from interlock.regular_files import read_regular
 
@@ -61,19 +61,7 @@ def found(
 def from_json(given: str, flag: str = "--agents") -> tuple[AgentDefinition, ...]:
     """The types of `{"name": {"description": ..., "prompt": ...}}`, or of a file that holds such:
     `@path`. Raises UsageError."""
-    text = given
-    if given.startswith("@"):
-        path = Path(given[1:])
-        try:
-            text = path.read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"{flag}: {path} cannot be read: {error}") from None
-    try:
-        raw = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise UsageError(f"{flag} is no JSON: {error}") from None
-    if not isinstance(raw, dict):
-        raise UsageError(f'{flag} is no object; write {{"name": {{"description": …}}}}')
+    raw = object_in(given, flag, '{"name": {"description": …, "prompt": …}}')
     return tuple(_from_object(name, fields, flag) for name, fields in raw.items())
 
 
@@ -115,7 +103,7 @@ def _files(folder: Path, result: Found) -> Sequence[Path]:
         result.warnings.append(f"{folder}: it cannot be read: {error.strerror or error}")
         return ()
     if len(paths) > _MOST:
-        line = f"{folder}: {len(paths)} files, of which the first {_MOST} are read"
+        line = f"{folder}: {len(paths):,} files, of which the first {_MOST} are read"
         result.warnings.append(line)
     return paths[:_MOST]
 

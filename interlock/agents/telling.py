@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from interlock.agents.errand import Errand, Report
+from interlock.counted import counted
 from interlock.tools import Output
 
 _ENDINGS = {
@@ -51,10 +52,6 @@ def why(report: Report) -> str:
 def facts(errand: Errand, report: Report) -> str:
     """What it was and took, on one line."""
     tokens = report.usage.total_tokens
-    took = f"{_count(report.turns, 'turn')}, {_count(report.calls, 'call')}, {tokens:,} tokens"
+    took = f"{counted(report.turns, 'turn')}, {counted(report.calls, 'call')}, {tokens:,} tokens"
     cost = "" if not report.cost else f", ${report.cost:.4f}"
     return f"agent {errand.agent_id}, {errand.agent_type}: {took}{cost}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

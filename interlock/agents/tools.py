@@ -12,6 +12,7 @@ from pathlib import Path
 from interlock.agents.asked import definition_of, errand_of
 from interlock.agents.crew import BackgroundAgent, Crew
 from interlock.agents.telling import output
+from interlock.counted import counted
 from interlock.tools import Arguments, Output, Tool, ToolContext, ToolError, Touches
 from interlock.tools.task_output import NOTHING, TaskOutput, wait_of
 from interlock.tools.task_stop import TaskStop
@@ -123,7 +124,9 @@ class OutputOfAll(TaskOutput):
         if one.report is None:
             last = f" It said last:\n{one.heard.text}" if one.heard.text else ""
             doing = f", now {one.heard.doing}" if one.heard.doing else ""
-            return Output(f"{one.id} {one.status()} ({one.heard.calls} calls{doing}).{last}")
+            return Output(
+                f"{one.id} {one.status()} ({counted(one.heard.calls, 'call')}{doing}).{last}"
+            )
         if one.collected:
             return Output(
                 f"{one.id} {one.status()}. Its result is in the notice that came at its end, or"

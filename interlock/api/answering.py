@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from inspect import isroutine
 from typing import TYPE_CHECKING, Any
 
 from interlock.structured import AnswerSchema
@@ -26,6 +27,9 @@ class AnswerForm:
         else:
             from pydantic.errors import PydanticUserError
 
+            if isinstance(given, str) or isroutine(given):  # of these pydantic makes the oddest
+                mend = "give a type, or a JSON Schema as a mapping"
+                raise UsageError(f"answer: {given!r} makes no JSON Schema: {mend}")
             try:
                 self.schema = self._type.json_schema()
             except (PydanticUserError, TypeError, NameError) as error:

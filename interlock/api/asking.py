@@ -10,9 +10,11 @@ from attrs import define, field, frozen
 
 from interlock.api.answers import Allow, Deny
 from interlock.api.calling import called
+from interlock.fitting import misfits
 from interlock.permissions import Answer, Decision, NobodyAsks, Question, suggested
 from interlock.quiet import Quiet
 from interlock.tools import UserAnswer, UserQuestion
+from phases.world.messages import encoded
 
 _log = Quiet(__name__)
 
@@ -65,6 +67,10 @@ class FunctionAsks:
             return Answer(allowed=False, reason=reason)
 
     def _answer(self, said: Verdict) -> Answer:
+        for line in misfits(said, Verdict, "answer"):
+            raise TypeError(f"{line}; return Allow(), Deny('why'), True or False")
+        if isinstance(said, Allow) and said.input is not None:
+            encoded(dict(said.input))  # TypeError: it can be no input of a call
         match said:
             case True:
                 return Answer(allowed=True, reason="the program allowed it")
@@ -78,11 +84,10 @@ class FunctionAsks:
                     updates=updates,
                     arguments=given,
                 )
-            case Deny(reason, stop):
+            case Deny(reason=reason, stop=stop):
                 if stop:
                     self.stop()
-                return Answer(allowed=False, reason=reason)
-        raise TypeError(f"it returned {said!r}; return Allow(), Deny('why'), True or False")
+                return Answer(allowed=False, reason=reason.strip() or "the program said no")
 
 
 # For the model, and for whoever reads the transcript: how a program permits a call beforehand.
@@ -97,6 +102,8 @@ class FunctionAnswers:
 
     async def answer(self, questions: Sequence[UserQuestion]) -> Answers:
         answers: Answers = await called(self.function, questions)
+        for line in misfits(answers, Answers, "answer"):
+            raise TypeError(f"on_question: {line}; return a list of UserAnswer, or None")
         return answers
 
 

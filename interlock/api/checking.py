@@ -1,24 +1,32 @@
-"""What no options may say: all of it is looked at, so that one error tells all that is wrong."""
+"""What no options may say: all of it is looked at, so that one error tells all that is wrong.
+
+The kinds of values are read from the fields' own types; here is what a value of the right kind
+may not be. Each check is given the field's place and its value.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from inspect import iscoroutinefunction
-from os import PathLike
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from interlock.agents.definition import AgentDefinition
 from interlock.api.answering import AnswerForm
 from interlock.api.hooks import FunctionHook, matcher_of
 from interlock.configuration import CHOSEN
 from interlock.endings import Ending
 from interlock.errors import OptionsError, SettingsError, UsageError
+from interlock.fitting import misfit_fields
 from interlock.hooks import HookMatcher, registered
 from interlock.options import PermissionMode, Resume
 from interlock.permissions import BadRule, Rules
 from interlock.sandbox.policy import Mode
+from interlock.tools.registry import names as tool_names
 from phases.world.states import ENDINGS
 
 if TYPE_CHECKING:
@@ -27,123 +35,160 @@ if TYPE_CHECKING:
 
 def insist_on_sound(options: AgentOptions) -> None:
     """Raise OptionsError with a line for each problem."""
-    problems = [
-        *_numbers(options),
-        *_words(options),
-        *_answer(options),
-        *_rules(options),
-        *_functions(options),
-        *_endings(options),
-        *_sessions(options),
-    ]
+    problems = list(misfit_fields(options, type(options)))
+    strange = {_END_OF_NAME.split(line, 1)[0] for line in problems}  # a line begins with its field
+    for name, check in _CHECKS.items():
+        value = getattr(options, name)
+        if value is not None and name not in strange:
+            problems += check(name, value)
+    if not {"tools", "built_in_tools"} & strange:
+        problems += _offer(options)
+    if not {"session_id", "resume"} & strange:
+        problems += _session(options)
     if problems:
         raise OptionsError(problems)
 
 
-def _numbers(options: AgentOptions) -> Iterator[str]:
-    for name in ("max_turns", "token_budget"):
-        value = getattr(options, name)
-        if value is not None and not (type(value) is int and value >= 1):
-            yield f"{name}: {value!r} is no whole number from 1 up"
-    budget = options.max_budget_usd
-    if budget is not None and not (type(budget) in (int, float) and budget > 0):
-        yield f"max_budget_usd: {budget!r} is no amount above 0"
+def _count(where: str, value: int) -> Iterator[str]:
+    if value < 1:
+        yield f"{where}: {value} is no whole number from 1 up"
 
 
-def _words(options: AgentOptions) -> Iterator[str]:
-    if not options.cwd.is_dir():
-        yield f"cwd: no such folder: {options.cwd}"
-    for folder in options.directories:
-        if not folder.is_dir():
-            yield f"directories: no such folder: {folder}"
-    if options.permission_mode is not None:
-        yield from _one_of("permission_mode", options.permission_mode, tuple(PermissionMode))
-    if options.sandbox is not None:
-        yield from _one_of("sandbox", options.sandbox, tuple(Mode))
-    for source in options.setting_sources or ():
-        yield from _one_of("setting_sources", source, CHOSEN)
-    settings = options.settings
-    if settings is not None and not isinstance(settings, Mapping | str | PathLike):
-        yield f"settings: {settings!r} is neither a mapping nor a path"
-    for name, value in options.env.items():
-        if not (isinstance(name, str) and isinstance(value, str)):
-            yield f"env: {name!r} is set to {value!r}; names and values are text"
+def _money(where: str, value: float) -> Iterator[str]:
+    if not (value > 0 and math.isfinite(value)):
+        yield f"{where}: {value} is no amount above 0"
 
 
-def _answer(options: AgentOptions) -> Iterator[str]:
-    if options.answer is None:
-        return
+def _folder(where: str, value: Path) -> Iterator[str]:
     try:
-        AnswerForm(options.answer)
+        there = value.is_dir()
+    except OSError:  # a name that is too long, a folder that may not be looked into
+        there = False
+    if not there:
+        yield f"{where}: no such folder: {value}"
+
+
+def _name(where: str, value: str) -> Iterator[str]:
+    """What goes to the API as one word."""
+    if not value.strip():
+        yield f"{where}: it is empty; leave it out, or name one"
+    elif not value.isprintable():
+        yield f"{where}: {value!r} holds a line end or a control character; take it out"
+
+
+def _key(where: str, value: str) -> Iterator[str]:
+    if not value.isprintable():
+        yield f"{where}: it holds a line end or a control character; take it out"
+
+
+def _one_of(known: Sequence[str], where: str, value: str) -> Iterator[str]:
+    if value in known:
+        return
+    near = get_close_matches(value, known, n=1)
+    mend = f"did you mean {str(near[0])!r}?" if near else f"there are {', '.join(known)}"
+    yield f"{where}: no {value!r}; {mend}"
+
+
+def _each(
+    check: Callable[[str, Any], Iterator[str]], where: str, values: Sequence[object]
+) -> Iterator[str]:
+    for value in values:
+        yield from check(where, value)
+
+
+def _variables(where: str, value: Mapping[str, str]) -> Iterator[str]:
+    for name, text in value.items():
+        if not name or "=" in name or "\0" in name + text:
+            yield f"{where}: {name!r} can be no variable: a name has no =, and neither part a NUL"
+
+
+def _answer(where: str, value: object) -> Iterator[str]:
+    try:
+        AnswerForm(value)
     except UsageError as error:
         yield str(error)
 
 
-def _one_of(name: str, value: object, known: tuple[str, ...]) -> Iterator[str]:
-    if value in known:
-        return
-    near = get_close_matches(str(value), known, n=1)
-    mend = f"did you mean {str(near[0])!r}?" if near else f"there are {', '.join(known)}"
-    yield f"{name}: no {value!r}; {mend}"
+def _rule(where: str, text: str) -> Iterator[str]:
+    try:
+        Rules.parse([text])
+    except BadRule as error:
+        yield f"{where}: {error}"
 
 
-def _rules(options: AgentOptions) -> Iterator[str]:
-    for name in ("allowed_tools", "disallowed_tools"):
-        for text in getattr(options, name):
-            try:
-                Rules.parse([text])
-            except BadRule as error:
-                yield f"{name}: {error}"
-
-
-def _functions(options: AgentOptions) -> Iterator[str]:
-    for name in ("can_use_tool", "on_question"):
-        value = getattr(options, name)
-        if value is not None and not callable(value):
-            yield f"{name}: {value!r} is no function"
-    for number, one in enumerate(options.hooks):
-        where = f"hooks[{number}]"
-        if not isinstance(one, FunctionHook | HookMatcher):
-            yield f"{where}: {one!r} is no hook; decorate it: @hook('PreToolUse')"
-            continue
+def _hooks(where: str, hooks: Sequence[FunctionHook | HookMatcher]) -> Iterator[str]:
+    for number, one in enumerate(hooks):
         try:
             registered((matcher_of(one),))
         except SettingsError as error:
-            yield str(error).replace("hooks[0]", where, 1)
-    for agent in options.agents:
-        if not isinstance(agent, AgentDefinition):
-            yield f"agents: {agent!r} is no AgentDefinition"
+            yield str(error).replace("hooks[0]", f"{where}[{number}]", 1)
 
 
-def _endings(options: AgentOptions) -> Iterator[str]:
+def _endings(where: str, endings: Sequence[Ending]) -> Iterator[str]:
     names: list[str] = []
-    for one in options.endings:
-        if not isinstance(one, Ending) or not callable(one.when):
-            yield f"endings: {one!r} is no Ending(name, when)"
-        elif iscoroutinefunction(one.when):
-            yield f"endings: the rule of {one.name!r} is async; rules are plain functions"
+    for one in endings:
+        if iscoroutinefunction(one.when):
+            yield f"{where}: the rule of {one.name!r} is async; rules are plain functions"
         elif not one.name.strip() or one.name in ENDINGS:
-            yield f"endings: {one.name!r} is the table's own name, or empty; choose another"
+            yield f"{where}: {one.name!r} is the table's own name, or empty; choose another"
         elif one.name in names:
-            yield f"endings: two are called {one.name!r}"
+            yield f"{where}: two are called {one.name!r}"
         else:
             names.append(one.name)
 
 
-def _sessions(options: AgentOptions) -> Iterator[str]:
-    if options.session_id is not None and not _is_uuid(options.session_id):
-        yield f"session_id: {options.session_id!r} is no UUID"
+def _uuid(where: str, value: str) -> Iterator[str]:
+    try:
+        uuid.UUID(value)
+    except ValueError:
+        yield f"{where}: {value!r} is no UUID"
+
+
+_END_OF_NAME = re.compile(r"\W")
+_CHECKS: Mapping[str, Callable[[str, Any], Iterator[str]]] = {
+    "cwd": _folder,
+    "directories": partial(_each, _folder),
+    "model": _name,
+    "fallback_models": partial(_each, _name),
+    "answer": _answer,
+    "max_turns": _count,
+    "token_budget": _count,
+    "max_budget_usd": _money,
+    "permission_mode": partial(_one_of, tuple(PermissionMode)),
+    "allowed_tools": partial(_each, _rule),
+    "disallowed_tools": partial(_each, _rule),
+    "sandbox": partial(_one_of, tuple(Mode)),
+    "hooks": _hooks,
+    "endings": _endings,
+    "session_id": _uuid,
+    "setting_sources": partial(_each, partial(_one_of, CHOSEN)),
+    "env": _variables,
+    "api_key": _key,
+}
+
+
+def _offer(options: AgentOptions) -> Iterator[str]:
+    """Of tools: each has a name of its own, and one that is asked for is there."""
+    if not options.tools and not options.built_in_tools:
+        return
+    from interlock.mcp.names import PREFIX  # with all of MCP behind it
+
+    known = tool_names()
+    own: set[str] = set()
+    for one in options.tools:
+        if one.name in known:
+            yield f"tools: {one.name} is the name of one of ours; give yours another"
+        if one.name in own:
+            yield f"tools: two are called {one.name}; give one another name"
+        own.add(one.name)
+    for name in options.built_in_tools or ():
+        if not name.startswith(PREFIX):
+            yield from _one_of(sorted(known | own), "built_in_tools", name)
+
+
+def _session(options: AgentOptions) -> Iterator[str]:
+    """Of both together: what is resumed has its id."""
     resume = options.resume
-    if not (resume is None or isinstance(resume, str | Resume)):
-        yield f"resume: {resume!r} is no session; give an id, a title, or Resume()"
     goes_on = resume is not None and not (isinstance(resume, Resume) and resume.fork)
     if options.session_id is not None and goes_on:
         yield "session_id: a session that is resumed has its id; fork it: Resume(…, fork=True)"
-
-
-def _is_uuid(text: str) -> bool:
-    try:
-        uuid.UUID(text)
-    except (ValueError, AttributeError, TypeError):
-        return False
-    return True

@@ -18,6 +18,7 @@ from interlock.api.result import Result, cost_of
 from interlock.api.session import OpenAgent, Prompt
 from interlock.context.gauge import Fill
 from interlock.errors import UsageError
+from interlock.fitting import checked_arguments, misfit_fields
 from interlock.mcp import Status, UnknownServer
 from interlock.options import PermissionMode, Resume
 from interlock.rewinding import Rewind, Rewound, What
@@ -39,13 +40,18 @@ class Client:
     """
 
     options: AgentOptions = field(factory=AgentOptions)
-    _open: OpenAgent | None = None
+    _open: OpenAgent | None = field(default=None, init=False)
+    _seen: OpenAgent | None = field(default=None, init=False)  # the last one: also when closed
+
+    def __attrs_post_init__(self) -> None:
+        for line in misfit_fields(self, Client):
+            raise UsageError(f"Client: {line}")
 
     async def __aenter__(self) -> Self:
         """Open it. Raises InterlockError for what cannot work."""
         if self._open is not None:
             raise UsageError("the client is open already; make a second one for a second session")
-        self._open = await OpenAgent.begun(self.options)
+        self._open = self._seen = await OpenAgent.begun(self.options)
         return self
 
     async def __aexit__(
@@ -64,6 +70,7 @@ class Client:
 
     # --- prompts -----------------------------------------------------------------------------
 
+    @checked_arguments
     def query(
         self, prompt: Prompt, *, data: str | None = None
     ) -> AsyncGenerator[AnyMessage, None]:
@@ -74,6 +81,7 @@ class Client:
         """
         return self._opened.prompt(prompt, data)
 
+    @checked_arguments
     async def run(self, prompt: Prompt, *, data: str | None = None) -> Result:
         """Run one prompt to its end."""
         return await last_of(self.query(prompt, data=data))
@@ -82,6 +90,7 @@ class Client:
         """Stop the prompt under way: its Result says `aborted_…`. Else does nothing."""
         self._opened.interrupt()
 
+    @checked_arguments
     def say(self, text: str, *, priority: str = "next") -> None:
         """Say something while a prompt is under way: it is read between two turns.
 
@@ -99,13 +108,25 @@ class Client:
 
     # --- the session as it is ----------------------------------------------------------------
 
+    # The first four can still be read when it is closed.
+
     @property
     def session_id(self) -> str:
-        return self._agent.session_id
+        return self._known.session_id
 
     @property
     def transcript(self) -> Path:
-        return self._agent.transcript_path
+        return self._known.transcript_path
+
+    @property
+    def models(self) -> Mapping[str, ModelUse]:
+        """What the session has used of each model."""
+        return self._known.spent
+
+    @property
+    def cost(self) -> float | None:
+        """USD of the session so far; None: a price is not known."""
+        return cost_of(self.models)
 
     @property
     def tools(self) -> tuple[str, ...]:
@@ -122,16 +143,6 @@ class Client:
         written = self._agent.knowledge.instructing.commands()
         return {name: one.description for name, one in written.items()}
 
-    @property
-    def models(self) -> Mapping[str, ModelUse]:
-        """What the session has used of each model."""
-        return self._agent.spent
-
-    @property
-    def cost(self) -> float | None:
-        """USD of the session so far; None: a price is not known."""
-        return cost_of(self.models)
-
     def context(self) -> Fill:
         """What fills the window now, by kind, and the heaviest single thing."""
         return self._agent.filling()
@@ -142,16 +153,18 @@ class Client:
     def model(self) -> str:
         return self._agent.model
 
+    @checked_arguments
     def set_model(self, name: str) -> None:
         """From the next prompt on."""
-        if not name.strip():
-            raise UsageError("model: the name is empty")
+        if not name.strip() or not name.isprintable():
+            raise UsageError(f"model: {name!r} is no name of a model")
         self._agent.model = name
 
     @property
     def permission_mode(self) -> PermissionMode:
         return self._agent.permission_mode
 
+    @checked_arguments
     def set_permission_mode(self, mode: PermissionMode | str) -> None:
         """From the next call on, also of the prompt under way."""
         if mode not in set(PermissionMode):
@@ -160,12 +173,14 @@ class Client:
             )
         self._agent.set_permission_mode(PermissionMode(mode))
 
+    @checked_arguments
     async def compact(self, focus: str | None = None) -> None:
         """Summarise the conversation now, with an eye on `focus`. Raises UsageError."""
         problem = await self._agent.compact(_unheard, focus)
         if problem is not None:
             raise UsageError(f"the conversation was not summarised: {problem}")
 
+    @checked_arguments
     def rename(self, title: str) -> None:
         """Give the session a name, by which it can be resumed."""
         if not self.transcript.exists():
@@ -178,9 +193,10 @@ class Client:
         """Where one can go back to, the oldest first: just before each prompt and rewind."""
         return sessions.points_of(self.transcript).points
 
+    @checked_arguments
     def plan_rewind(
         self,
-        to: Point | str,
+        to: Point | str | int,
         what: What | str = What.BOTH,
         *,
         force: Iterable[str | PathLike[str]] = (),
@@ -194,13 +210,14 @@ class Client:
             raise UsageError(f"no {what!r} can go back; there are {', '.join(What)}")
         paths = self._agent.paths
         found = rewinding.points(paths)
-        point = rewinding.point_named(found.points, to) if isinstance(to, str) else to
+        point = to if isinstance(to, Point) else rewinding.point_named(found.points, str(to))
         named = frozenset((self._agent.cwd / path).resolve() for path in force)
         return rewinding.plan(paths, found, point, What(what), named)
 
+    @checked_arguments
     async def rewind(
         self,
-        to: Point | str,
+        to: Point | str | int,
         what: What | str = What.BOTH,
         *,
         force: Iterable[str | PathLike[str]] = (),
@@ -208,9 +225,13 @@ class Client:
         """Go back to just before a prompt; what was left as it is stands in `left`."""
         return await self._agent.rewind(self.plan_rewind(to, what, force=force), _unheard)
 
+    @checked_arguments
     def fork(self, at: str | None = None) -> Client:
         """A client, yet to be opened, that goes on from here in a session of its own; this one
-        stays as it is. `at` is the id of the message to go on from."""
+        stays as it is. `at` is the id of the message to go on from. Raises TranscriptError if
+        there is none."""
+        if at is not None:
+            sessions.read(self.transcript, at)
         branch = Resume(session=self.session_id, fork=True, at=at)
         return Client(evolve(self.options, resume=branch, session_id=None))
 
@@ -220,12 +241,14 @@ class Client:
         """How each server stands."""
         return tuple(self._agent.servers.status())
 
+    @checked_arguments
     async def toggle_server(self, name: str, *, enabled: bool) -> None:
         try:
             await self._agent.servers.toggle(name, enabled=enabled)
         except UnknownServer as error:
             raise UsageError(str(error)) from error
 
+    @checked_arguments
     async def reconnect_server(self, name: str) -> None:
         try:
             await self._agent.servers.reconnect(name)
@@ -243,6 +266,10 @@ class Client:
     @property
     def _agent(self) -> Agent:
         return self._opened.agent
+
+    @property
+    def _known(self) -> Agent:
+        return self._opened.agent if self._seen is None else self._seen.agent
 
 
 async def last_of(

@@ -13,6 +13,7 @@ from attrs import frozen
 
 from interlock.api.answers import Answer, json_of
 from interlock.api.calling import called
+from interlock.fitting import checked_arguments, misfits
 from interlock.hooks import Event, HookFunction, HookMatcher, OnFailure
 
 HookInput: TypeAlias = Mapping[str, Any]  # as a command gets it on standard input
@@ -34,6 +35,7 @@ class FunctionHook:
         return self.function(told)
 
 
+@checked_arguments
 def hook(
     event: Event | str,
     *,
@@ -47,6 +49,7 @@ def hook(
     (`Deny("…")`), the JSON that a command would print, or None for nothing.
     """
 
+    @checked_arguments
     def made(function: Heard) -> FunctionHook:
         return FunctionHook(
             event=event,
@@ -80,6 +83,8 @@ def _translated(one: FunctionHook) -> HookFunction:
         answer: HookAnswer = await called(function, told)
         if answer is None or isinstance(answer, Mapping):
             return answer
+        for line in misfits(answer, HookAnswer, "answer"):
+            raise TypeError(f"it returned {line}; return Deny('why'), None, …: docs/hooks.md")
         return json_of(answer, Event(one.event))
 
     for name in ("__name__", "__qualname__"):  # who it is, in what is told of it

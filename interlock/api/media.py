@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 
 from interlock.errors import UsageError
+from interlock.fitting import checked_arguments
 from phases.world.messages import Media
 
 # What a file of each kind that the API takes begins with.
@@ -18,14 +19,23 @@ _BEGINNINGS = {
 }
 
 
+@checked_arguments
 def image(source: str | PathLike[str] | bytes) -> Media:
     """A picture, from a file or from its bytes: `client.query([image("plan.png"), Text("…")])`.
 
-    Raises UsageError for what is no PNG, JPEG, GIF or WebP, and OSError.
+    Raises UsageError for what is no PNG, JPEG, GIF or WebP, or cannot be read.
     """
-    data = source if isinstance(source, bytes) else Path(source).read_bytes()
+    data = source if isinstance(source, bytes) else _read(Path(source))
     kind = next((kind for begin, kind in _BEGINNINGS.items() if data.startswith(begin)), None)
     if kind is None or (kind == "image/webp" and data[8:12] != b"WEBP"):
         named = "these bytes are" if isinstance(source, bytes) else f"{source} is"
         raise UsageError(f"{named} no picture the API takes: PNG, JPEG, GIF or WebP")
     return Media("image", kind, base64.b64encode(data).decode())
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"the picture {path} cannot be read: {why}") from None

@@ -16,30 +16,7 @@ from attrs import frozen
 from interlock.api.result import Result
 from interlock.mcp.status import Status
 from phases.world.messages import Json, Kind, Message, Thinking, ToolResult, ToolUse
-from phases.world.updates import (
-    AgentEnded,
-    AgentProgress,
-    AgentStarted,
-    AttemptDropped,
-    CommandEnded,
-    CommandStarted,
-    Compaction,
-    FromAgent,
-    HookEnded,
-    HookStarted,
-    ModelSwitched,
-    Notice,
-    QueueChanged,
-    RequestStarted,
-    Retrying,
-    StreamEvent,
-    TextArrived,
-    ThinkingArrived,
-    TodosChanged,
-    ToolProgress,
-    ToolRunning,
-    ToolStarted,
-)
+from phases.world.updates import Happening
 from phases.world.usage import Usage
 
 
@@ -154,32 +131,5 @@ class NoteMessage:
 
 
 AnyMessage: TypeAlias = (
-    Init
-    | UserMessage
-    | AssistantMessage
-    | ToolResultMessage
-    | NoteMessage
-    | TextArrived
-    | ThinkingArrived
-    | AttemptDropped
-    | StreamEvent
-    | RequestStarted
-    | Retrying
-    | ModelSwitched
-    | Compaction
-    | ToolStarted
-    | ToolRunning
-    | ToolProgress
-    | TodosChanged
-    | QueueChanged
-    | HookStarted
-    | HookEnded
-    | AgentStarted
-    | AgentProgress
-    | AgentEnded
-    | CommandStarted
-    | CommandEnded
-    | FromAgent
-    | Notice
-    | Result
+    Init | UserMessage | AssistantMessage | ToolResultMessage | NoteMessage | Happening | Result
 )

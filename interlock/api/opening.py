@@ -17,7 +17,7 @@ from interlock.api.hooks import matcher_of
 from interlock.api.options import AgentOptions
 from interlock.assembly import open_agent
 from interlock.configuration import Flags, sources_of
-from interlock.configured import configured
+from interlock.configured import Configured, configured
 from interlock.errors import OptionsError
 from interlock.mcp import McpSettings, in_process
 from interlock.options import Options, PermissionMode, Resume
@@ -40,11 +40,8 @@ class Opening:
     @classmethod
     def of(cls, asked: AgentOptions, environ: Mapping[str, str]) -> Opening:
         """Reads files, and runs an `apiKeyHelper` if need be. Raises InterlockError."""
-        try:
-            form = None if asked.answer is None else AnswerForm(asked.answer)
-            found = configured(_options(asked, form), _flags(asked), _environ(asked, environ))
-        except BadRule as error:
-            raise OptionsError([str(error)]) from error
+        form = None if asked.answer is None else AnswerForm(asked.answer)
+        found = looked_up(asked, environ, form)
         here = tuple(in_process(*one) for one in asked.mcp_servers.items() if not _is_json(one[1]))
         options = found.options
         if here:
@@ -71,6 +68,29 @@ class Opening:
             hooks=tuple(map(matcher_of, asked.hooks)),
             endings=asked.endings,
         )
+
+    def insist_on_skills(self, agent: Agent) -> None:
+        """Raise OptionsError for names that no skill has: known only now that all were found."""
+        known = agent.knowledge.instructing.book.skills
+        missing = [name for name in self.asked.skills or () if name not in known]
+        if missing:
+            problem = "no skill here has this name; to list them: interlock skills"
+            raise OptionsError([f"skills: {name!r}: {problem}" for name in missing])
+
+
+def looked_up(
+    asked: AgentOptions,
+    environ: Mapping[str, str],
+    form: AnswerForm | None = None,
+    *,
+    key: bool = True,
+) -> Configured:
+    """What files and environment make of the options. Raises InterlockError."""
+    try:
+        options = _options(asked, form)
+        return configured(options, _flags(asked), _environ(asked, environ), key=key)
+    except BadRule as error:
+        raise OptionsError([str(error)]) from error
 
 
 def _options(asked: AgentOptions, form: AnswerForm | None) -> Options:

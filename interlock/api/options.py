@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, TypeVar, cast
 
 from attrs import field, frozen
 
@@ -18,28 +18,72 @@ from interlock.agents.definition import AgentDefinition
 from interlock.api.asking import CanUseTool, OnQuestion
 from interlock.api.hooks import FunctionHook
 from interlock.endings import Ending
+from interlock.errors import OptionsError
+from interlock.fitting import Else
 from interlock.hooks import HookMatcher
 from interlock.options import Asking, PermissionMode, Resume
-from interlock.tools import Tool, tool
+from interlock.tools import BadTool, Tool, tool
 from phases.world.ports import Clock
 
+T = TypeVar("T")
 Names: TypeAlias = Iterable[str] | str  # one name, or several
+AnyPath: TypeAlias = str | PathLike[str]
+OneHook: TypeAlias = Annotated[
+    FunctionHook | HookMatcher, Else("is no hook; decorate it: @hook('PreToolUse')")
+]
+OneResume: TypeAlias = Annotated[
+    Resume | str | None, Else("is no session; give an id, a title, or Resume()")
+]
 
 
-def _path(given: str | PathLike[str]) -> Path:
-    return Path(given).expanduser()
+def _no_tool(given: Any) -> str:
+    if isinstance(given, type) and issubclass(given, Tool):
+        return f"is a class; give a tool of it: {given.__name__}()"
+    try:
+        return f"is no tool: {tool(given)}"
+    except BadTool as error:
+        return f"cannot be a tool: {error}"
 
 
-def _maybe_path(given: str | PathLike[str] | None) -> Path | None:
-    return None if given is None else _path(given)
+OneTool: TypeAlias = Annotated[Tool, Else(_no_tool)]
 
 
-def _paths(given: Iterable[str | PathLike[str]]) -> tuple[Path, ...]:
-    return tuple(map(_path, [given] if isinstance(given, str) else given))
+# What is given comes as it is handy, and is kept as one type. What makes none of it stays as it
+# is: the check below says so of all fields at once.
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise OptionsError(
+            [f"cwd: this folder is gone ({error.strerror}); name another"]
+        ) from None
+
+
+def as_path(given: AnyPath) -> Path:
+    try:
+        return Path(given).expanduser()
+    except (TypeError, RuntimeError):  # RuntimeError: of `~nobody`
+        return cast("Path", given)
+
+
+def maybe_path(given: AnyPath | None) -> Path | None:
+    return None if given is None else as_path(given)
+
+
+def _listed(given: Iterable[T]) -> tuple[T, ...]:
+    wrong = isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable)
+    return cast("tuple[T, ...]", given) if wrong else tuple(given)
+
+
+def _paths(given: Iterable[AnyPath]) -> tuple[Path, ...]:
+    paths = (given,) if isinstance(given, str) else _listed(given)
+    return tuple(map(as_path, paths)) if isinstance(paths, tuple) else paths
 
 
 def _names(given: Names) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
+    return (given,) if isinstance(given, str) else _listed(given)
 
 
 def _maybe_names(given: Names | None) -> tuple[str, ...] | None:
@@ -47,24 +91,36 @@ def _maybe_names(given: Names | None) -> tuple[str, ...] | None:
 
 
 def _tools(given: Iterable[Tool | Callable[..., Any]]) -> tuple[Tool, ...]:
-    """Plain functions become tools, with the careful defaults. Raises BadTool."""
-    return tuple(one if isinstance(one, Tool) else tool(one) for one in given)
+    """Plain functions become tools, with the careful defaults."""
+    found = _listed(given)
+    return tuple(map(_tool, found)) if isinstance(found, tuple) else found
+
+
+def _tool(given: Tool | Callable[..., Any]) -> Tool:
+    if isinstance(given, Tool) or (isinstance(given, type) and issubclass(given, Tool)):
+        return cast("Tool", given)
+    try:
+        return tool(given)
+    except BadTool:
+        return cast("Tool", given)
 
 
 def _hooks(given: Iterable[FunctionHook | HookMatcher]) -> tuple[FunctionHook | HookMatcher, ...]:
-    return tuple(given)
+    return _listed(given)
 
 
 def _endings(given: Iterable[Ending]) -> tuple[Ending, ...]:
-    return tuple(given)
+    return _listed(given)
 
 
 def _agents(given: Iterable[AgentDefinition]) -> tuple[AgentDefinition, ...]:
-    return tuple(given)
+    return _listed(given)
 
 
 def _mode(given: PermissionMode | str | None) -> PermissionMode | str | None:
-    return PermissionMode(given) if given in set(PermissionMode) else given
+    if isinstance(given, str) and given in set(PermissionMode):
+        return PermissionMode(given)
+    return given
 
 
 def _resume(given: Resume | str | None) -> Resume | str | None:
@@ -75,10 +131,10 @@ def _resume(given: Resume | str | None) -> Resume | str | None:
 class AgentOptions:
     """One agent's options. None means: as settings files, the environment or the defaults say.
 
-    Raises OptionsError, a line for each thing that is wrong, and BadTool.
+    Raises OptionsError, with a line for each thing that is wrong.
     """
 
-    cwd: Path = field(factory=Path.cwd, converter=_path)
+    cwd: Path = field(factory=_here, converter=as_path)
     model: str | None = None
     fallback_models: tuple[str, ...] = field(default=(), converter=_names)
     system_prompt: str | None = None  # in place of our own
@@ -93,7 +149,7 @@ class AgentOptions:
     token_budget: int | None = None  # output tokens a prompt should use
 
     # Your own: functions with `@tool`, or typed functions as they are.
-    tools: tuple[Tool, ...] = field(default=(), converter=_tools)
+    tools: tuple[OneTool, ...] = field(default=(), converter=_tools)
     # Names of those of ours that are on offer; None: all, `()`: none.
     built_in_tools: tuple[str, ...] | None = field(default=None, converter=_maybe_names)
     # By name: a definition as `.mcp.json` has it, or a server of the package `mcp` itself.
@@ -107,7 +163,7 @@ class AgentOptions:
     sandbox: str | None = None  # "off", "auto", "required"
     can_use_tool: CanUseTool | None = None  # asked where nothing decides; None: that is denied
     on_question: OnQuestion | None = None  # answers what the model asks; None: nobody does
-    hooks: tuple[FunctionHook | HookMatcher, ...] = field(default=(), converter=_hooks)
+    hooks: tuple[OneHook, ...] = field(default=(), converter=_hooks)
     endings: tuple[Ending, ...] = field(default=(), converter=_endings)
 
     skills: tuple[str, ...] | None = field(default=None, converter=_maybe_names)  # only these
@@ -115,17 +171,17 @@ class AgentOptions:
 
     session_id: str | None = None  # a UUID, of a new session or of a branch
     # A session to go on with: its id, its title or a part of one; `Resume()`: the newest.
-    resume: Resume | str | None = field(default=None, converter=_resume)
+    resume: OneResume = field(default=None, converter=_resume)
     partial_messages: bool = False  # text as it arrives, too
     raw_events: bool = False  # each event of the Messages API's stream, too
     record: bool | None = None  # so that the run can be run again to the byte
 
-    settings: Mapping[str, Any] | str | PathLike[str] | None = None  # over those of files
+    settings: Mapping[str, Any] | AnyPath | None = None  # over those of files
     setting_sources: tuple[str, ...] | None = field(default=None, converter=_maybe_names)
     env: Mapping[str, str] = field(factory=dict, repr=False)  # over this process's own
     api_key: str | None = field(default=None, repr=False)
     base_url: str | None = None
-    home: Path | None = field(default=None, converter=_maybe_path)  # for sessions and settings
+    home: Path | None = field(default=None, converter=maybe_path)  # for sessions and settings
     clock: Clock | None = field(default=None, repr=False, eq=False)  # for tests
 
     def __attrs_post_init__(self) -> None:

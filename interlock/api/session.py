@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Sequence
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 from uuid import uuid4
 
 import anyio
@@ -28,11 +28,13 @@ from interlock.api.options import AgentOptions
 from interlock.api.result import Result, cost_of, result_of
 from interlock.api.telling import Teller
 from interlock.errors import UsageError, WrongLoop
+from interlock.fitting import Else
 from interlock.inbox import Queued
 from phases.world.messages import Media, Text
 from phases.world.updates import AgentEnded, AgentStarted, Notice, Update
 
-Prompt: TypeAlias = str | Sequence[Text | Media]
+_MEND = Else("is no prompt: give text, or a list of Text and image(...)")
+Prompt: TypeAlias = Annotated[str | Sequence[Annotated[Text | Media, _MEND]], _MEND]
 
 
 @define(eq=False)
@@ -110,6 +112,7 @@ class OpenAgent:
 async def _lived(opening: Opening, ready: asyncio.Future[Agent], over: asyncio.Event) -> None:
     try:
         async with opening.agent() as agent:
+            opening.insist_on_skills(agent)
             if not ready.done():
                 ready.set_result(agent)
             await over.wait()
@@ -174,7 +177,7 @@ class Turn:
                     text = f"{prompt}\n\n{data}" if data else prompt
                     summary = await agent.prompt(text, teller.show, typed=prompt)
                 else:
-                    parts = (*_parts(prompt), *([Text(data)] if data else []))
+                    parts = (*prompt, *([Text(data)] if data else []))
                     queued = Queued(id=str(uuid4()), content=parts)
                     summary = await agent.prompt(queued, teller.show)
                 if last:
@@ -210,23 +213,14 @@ class Turn:
         )
 
 
-def _parts(prompt: object) -> tuple[Text | Media, ...]:
-    """The parts of a prompt. Raises UsageError: anything else would stay in the history."""
-    if isinstance(prompt, list | tuple) and all(isinstance(one, Text | Media) for one in prompt):
-        return tuple(prompt)
-    raise UsageError(
-        f"{repr(prompt)[:80]} is no prompt: give text, or a list of Text and image(...)"
-    )
-
-
 def running_loop() -> asyncio.AbstractEventLoop:
     """The event loop that runs us. Raises WrongLoop where it is not asyncio's."""
     try:
         return asyncio.get_running_loop()
     except RuntimeError:
         raise WrongLoop(
-            "no asyncio event loop runs here; the agent needs one (under trio it cannot run). "
-            "Without any, interlock.run(…) brings its own"
+            "no asyncio event loop runs here, and the agent needs one; interlock.run(…) brings its"
+            " own, where there is none or in a thread (under trio: trio.to_thread.run_sync)"
         ) from None
 
 

@@ -16,6 +16,7 @@ from interlock.cli.main import complain
 from interlock.cli.place import insist_on_stdout
 from interlock.configuration import Flags, load, sources_of
 from interlock.configured import configured
+from interlock.counted import counted
 from interlock.home import home_of
 from interlock.options import Options
 from interlock.permissions.explain import judge_of
@@ -69,7 +70,7 @@ def _lines(one: AgentDefinition) -> list[str]:
     if one.memory is not None:
         facts.append(f"memory {one.memory}")
     if one.max_turns is not None:
-        facts.append(f"{one.max_turns} turns at most")
+        facts.append(f"{counted(one.max_turns, 'turn')} at most")
     if one.background:
         facts.append("in the background")
     if one.isolation is not None:

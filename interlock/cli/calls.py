@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from fsm.explain import explain, render
 from fsm.replay import render as parted
 from interlock.call_records import Calls, Life, again
+from interlock.counted import counted
 from interlock.tools.lifecycle import (
     TOOL_CALL,
     Aborted,
@@ -63,10 +64,10 @@ def replayed(calls: Calls, *, what_if: bool) -> tuple[bool, str]:
         agreed += found.steps
         if found.divergence is not None:
             problems.append(f"{_name(life)}: {parted(found.divergence)}")
+    steps = counted(total, "step")
     if problems:
-        return False, f"{agreed} of {total} steps of its calls agree\n" + "".join(problems)
-    many = f"{len(calls.lives)} call{'' if len(calls.lives) == 1 else 's'}"
-    return True, f"{total} steps of {many}, all agree\n"
+        return False, f"{agreed} of {steps} of its calls agree\n" + "".join(problems)
+    return True, f"{steps} of {counted(len(calls.lives), 'call')}, all agree\n"
 
 
 def _name(life: Life) -> str:

@@ -18,6 +18,7 @@ from interlock.cli.picking import ago
 from interlock.cli.session_list import size_of
 from interlock.configuration import Flags, sources_of
 from interlock.configured import configured
+from interlock.counted import counted
 from interlock.errors import UsageError
 from interlock.options import Options
 from interlock.sessions.cleaning import Cleaned, clean
@@ -38,7 +39,7 @@ def run(asked: Namespace) -> None:
     before = now - days * DAY
     planned = plan(asked.home, before=before, now=now) or Plan()
     if not (planned.sessions or planned.folders or planned.parts):
-        print(f"nothing to clean: no session of ours is older than {_counted(days, 'day')}")
+        print(f"nothing to clean: no session of ours is older than {counted(days, 'day')}")
         return
     for line in _told(planned, now):
         print(visible(line))
@@ -77,10 +78,10 @@ def _told(planned: Plan, now: float) -> Iterator[str]:
         age = ago(now - one.written)
         yield f"{one.session_id}  {age:>6}  {size:>7}  (its transcript is gone)"
     if planned.parts:
-        yield f"{_counted(len(planned.parts), 'file')} that a crash left half written"
-    sessions = _counted(len(planned.sessions), "session")
+        yield f"{counted(len(planned.parts), 'file')} that a crash left half written"
+    sessions = counted(len(planned.sessions), "session")
     leftovers = len(planned.folders) + len(planned.parts)
-    yield f"{sessions}, {_counted(leftovers, 'leftover')}: {size_of(planned.size)}"
+    yield f"{sessions}, {counted(leftovers, 'leftover')}: {size_of(planned.size)}"
 
 
 def _agreed() -> bool:
@@ -91,10 +92,6 @@ def _agreed() -> bool:
 
 
 def _done(done: Cleaned, planned: Plan) -> str:
-    line = f"deleted: {_counted(done.sessions, 'session')}, {size_of(done.size)} are free"
+    line = f"deleted: {counted(done.sessions, 'session')}, {size_of(done.size)} are free"
     stayed = len(planned.sessions) - done.sessions
     return f"{line}; {stayed} stayed, in use or not to be deleted" if stayed else line
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"

@@ -59,4 +59,8 @@ class Completing(Completer):
         except (OSError, RuntimeError):
             return
         for name in sorted(found)[:_MOST]:
-            yield Completion(name, start_position=-len(start))
+            if " " in name and not name.endswith("/"):  # behind such a folder nobody types on
+                whole = f'"{begun.removesuffix(start)}{name}"'
+                yield Completion(whole, start_position=-len(begun), display=name)
+            else:
+                yield Completion(name, start_position=-len(start))

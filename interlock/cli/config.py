@@ -10,54 +10,18 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 import orjson
-from attrs import field, frozen
 
 from interlock.cli.flags import Parser, decoded
 from interlock.cli.main import complain
-from interlock.cli.masking import masked, masked_variable
 from interlock.cli.place import folder_of, insist_on_stdout
 from interlock.configuration import (
     Configuration,
     Flags,
-    Located,
-    Origin,
-    Source,
-    Sourced,
     sources_of,
 )
 from interlock.configured import Configured, configured
+from interlock.in_force import in_force
 from interlock.options import Options
-from interlock.settings import CHECKPOINTING, env_names
-from phases.world.limits import Limits
-from phases.world.loop import Features
-
-_DEFAULT = Origin(source=Source.DEFAULT)
-
-
-def _without_credentials(value: object) -> object:
-    return masked(value) if isinstance(value, str) else value
-
-
-@frozen(kw_only=True)
-class Row:
-    """One setting in force. `note` says what it is for."""
-
-    section: str
-    name: str
-    value: object = field(converter=_without_credentials)
-    origin: Origin = _DEFAULT
-    note: str = ""
-
-    @property
-    def told(self) -> str:
-        match self.value:
-            case bool():
-                return "on" if self.value else "off"
-            case int() | float():
-                return f"{self.value:,}"
-            case str():
-                return self.value
-        return orjson.dumps(self.value).decode()
 
 
 def run(argv: Sequence[str]) -> int:
@@ -104,7 +68,7 @@ def shown(found: Configured, *, origin: bool) -> Iterator[str]:
     for file, there in found.configuration.files:
         yield f"  {file.source:<12} {'read' if there else 'none'}  {file.shown}"
     section = ""
-    for row in rows(found):
+    for row in in_force(found):
         if row.section != section:
             section = row.section
             yield ""
@@ -139,116 +103,7 @@ def as_json(found: Configured) -> dict[str, object]:
                 "value": row.value,
                 "origin": attrs.asdict(row.origin),
             }
-            for row in rows(found)
+            for row in in_force(found)
         ],
         "warnings": list(found.configuration.warnings),
     }
-
-
-def rows(found: Configured) -> Iterator[Row]:
-    """Everything in force, in the order it is shown."""
-    yield from _general(found.configuration)
-    yield Row(
-        section="general",
-        name="fileCheckpointingEnabled",
-        value=found.settings.file_checkpointing,
-        origin=_origin(found.configuration, CHECKPOINTING),
-    )
-    yield Row(
-        section="general",
-        name="cleanupPeriodDays",
-        value=found.settings.cleanup_days,
-        origin=_origin(found.configuration, ("INTERLOCK_CLEANUP_DAYS",)),
-        note="sessions that were not written for so many days are deleted",
-    )
-    yield Row(
-        section="general",
-        name="interlock.fsync",
-        value=found.settings.disk.policy.value,
-        origin=_origin(found.configuration, ("INTERLOCK_FSYNC",)),
-        note="when a session is forced onto the disk: never, prompt, request or always",
-    )
-    yield from _lists(found.configuration)
-    yield from _numbers(found)
-
-
-def _general(found: Configuration) -> Iterator[Row]:
-    mode = found.default_mode
-    if found.model is not None:
-        yield _single("model", found.model)
-    if found.fallback_models is not None:
-        yield _single("fallbackModel", found.fallback_models)
-    if found.api_key_helper is not None:
-        yield _single("apiKeyHelper", found.api_key_helper)
-    yield _single("permissions.defaultMode", mode)
-    if found.auto_memory is not None:
-        yield _single("autoMemoryEnabled", found.auto_memory)
-    if found.skill_shell_off is not None:
-        yield _single("disableSkillShellExecution", found.skill_shell_off)
-    if found.memory_folder is not None:
-        yield _single("autoMemoryDirectory", found.memory_folder)
-
-
-def _single(name: str, setting: Sourced[object]) -> Row:
-    return Row(section="general", name=name, value=setting.value, origin=setting.origin)
-
-
-def _lists(found: Configuration) -> Iterator[Row]:
-    for behaviour in ("deny", "ask", "allow"):
-        for rule in found.permissions:
-            if rule.behaviour == behaviour:
-                name = f"permissions.{behaviour}"
-                yield Row(section="rules", name=name, value=rule.text, origin=rule.origin)
-    for folder in found.directories:
-        yield Row(
-            section="rules",
-            name="permissions.additionalDirectories",
-            value=str(folder.value),
-            origin=folder.origin,
-        )
-    for pattern in found.notes_excluded:
-        yield Row(
-            section="memory", name="claudeMdExcludes", value=pattern.value, origin=pattern.origin
-        )
-    for name, variable in found.env.items():
-        value = masked_variable(name, variable.value)
-        yield Row(section="env", name=f"env.{name}", value=value, origin=variable.origin)
-    for hook in found.hooks:
-        yield Row(section="hooks", name="hooks", value=list(hook.json), origin=hook.origin)
-    for name, place in found.remotes.items():
-        yield Row(
-            section="remotes",
-            name=f"remotes.{name}",
-            value=attrs.asdict(place.value),
-            origin=place.origin,
-        )
-    yield from (_whole("sandbox", each) for each in found.sandbox)
-    for key in found.ignored:
-        yield Row(section="ignored", name=key.value, value="ignored", origin=key.origin)
-
-
-def _whole(name: str, part: Located) -> Row:
-    return Row(section=name, name=name, value=part.json, origin=part.origin)
-
-
-def _numbers(found: Configured) -> Iterator[Row]:
-    for limit in attrs.fields(Limits):
-        yield Row(
-            section="limits",
-            name=limit.name,
-            value=getattr(found.settings.limits, limit.name),
-            origin=_origin(found.configuration, env_names(limit)),
-            note=limit.metadata["reason"],
-        )
-    for feature in attrs.fields(Features):
-        yield Row(
-            section="features",
-            name=feature.name,
-            value=getattr(found.settings.features, feature.name),
-            origin=_origin(found.configuration, (f"INTERLOCK_{feature.name.upper()}",)),
-        )
-
-
-def _origin(found: Configuration, names: Sequence[str]) -> Origin:
-    given = (found.origin_of(name) for name in names)
-    return next((origin for origin in given if origin.source is not Source.DEFAULT), _DEFAULT)

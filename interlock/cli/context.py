@@ -19,6 +19,7 @@ from interlock.context.collapse_store import CollapseStore
 from interlock.context.gauge import fill, render
 from interlock.context.microcompact import cleared
 from interlock.context.trajectories import recent
+from interlock.counted import counted
 from interlock.errors import TranscriptError
 from interlock.sessions import find
 from interlock.sessions.runs import RunFile
@@ -92,7 +93,8 @@ def told(trace: Trace, run: RunFile) -> Iterator[str]:
     session = f", session {run.session_id}" if run.session_id else ""
     yield f"run {run.run_id}{session}; {how}"
     if found.stopped is not None:
-        yield f"as it was after {found.steps} of {trace.steps} steps: the rest cannot be followed"
+        steps = counted(trace.steps, "step")
+        yield f"as it was after {found.steps} of {steps}: the rest cannot be followed"
     try:
         view = _filled(found, run)
     except TranscriptError as error:

@@ -32,6 +32,7 @@ from interlock.configured import configured
 from interlock.errors import InterlockError, UsageError
 from interlock.housekeeping import Housekeeping
 from interlock.interrupt import InterruptSignal
+from interlock.json_flag import text_of
 from interlock.options import Asking, Options, PermissionMode, Resume, Thinking
 from interlock.permissions import Asker, BadRule, NobodyAsks, terminal_or_nobody
 from interlock.sandbox.policy import Mode
@@ -166,10 +167,7 @@ def _system_prompt(asked: argparse.Namespace) -> str | None:
     if path is None:
         given: str | None = asked.system_prompt
         return given
-    try:
-        return Path(path).expanduser().read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"--system-prompt-file: {path} cannot be read: {error}") from None
+    return text_of(path, "--system-prompt-file")
 
 
 def resume_of(asked: argparse.Namespace) -> Resume | None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from interlock.cli.flags import Parser
 from interlock.cli.looking import home
 from interlock.cli.replaying import NOT_RECORDED
+from interlock.counted import counted
 from interlock.errors import UsageError
 from interlock.recording.form import written
 from interlock.recording.reading import beside, read_recording
@@ -49,7 +50,7 @@ def record(asked: object) -> int:
     hidden = ""
     if words or getattr(asked, "scrub", False):
         recording, count = scrubbed(recording, os.environ, words)
-        hidden = f", {count} secret{'' if count == 1 else 's'} taken out"
+        hidden = f", {counted(count, 'secret')} taken out"
     with tempfile.TemporaryDirectory(prefix="interlock-") as folder:
         again = asyncio.run(rerun(recording, Path(folder)))
     if not again.identical:
@@ -63,7 +64,7 @@ def record(asked: object) -> int:
         raise UsageError(f"{target} is there already and is never overwritten; {other}") from error
     until = ", up to where its process went away" if again.went_away else ""
     print(
-        f"{target}: {again.steps} steps{until}{hidden}; "
+        f"{target}: {counted(again.steps, 'step')}{until}{hidden}; "
         f"run it again with: interlock replay {target}"
     )
     return 0

@@ -18,6 +18,7 @@ from interlock.cli.main import complain
 from interlock.cli.place import insist_on_stdout
 from interlock.cli.story import ending_of, facts_of, story_of
 from interlock.cli.traces import calls_beside, lines_of, loop_trace_of, tell_damage, trace_of
+from interlock.counted import counted
 from interlock.errors import InterlockError, UsageError
 from interlock.home import home_of
 from interlock.sessions.runs import RunFile, find_runs, one_run
@@ -224,7 +225,7 @@ def _compared(files: Mapping[Path, str]) -> int:
     for line in stale:
         complain(f"{line}; run: interlock diagram")
     if not stale:
-        print(f"{len(files)} files agree with the table")
+        print(f"{counted(len(files), 'file agrees', 'files agree')} with the table")
     return 1 if stale else 0
 
 

@@ -22,6 +22,7 @@ from interlock.configuration import Flags, sources_of
 from interlock.configuration.files import SettingsFile, project_folders
 from interlock.configuration.members import holds, put, take
 from interlock.configured import Configured, configured
+from interlock.counted import counted
 from interlock.errors import UsageError
 from interlock.home import home_of
 from interlock.joining import told_of
@@ -153,7 +154,7 @@ def _reached(found: Configured) -> Mapping[str, str]:
 
 
 def _line(one: Status, how: str) -> str:
-    count = f", {len(one.tools)} tools" if one.status == "connected" else ""
+    count = f", {counted(len(one.tools), 'tool')}" if one.status == "connected" else ""
     why = f": {' '.join(one.error.split())}" if one.error else ""
     reached = f"  {how}" if how else ""
     return f"{_MARKS[one.status]} {one.name} ({one.scope}){reached}  {one.status}{count}{why}"

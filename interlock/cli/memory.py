@@ -12,6 +12,7 @@ from pathlib import Path
 
 from interlock.cli.flags import Parser, decoded
 from interlock.cli.place import folder_of, insist_on_stdout
+from interlock.counted import counted
 from interlock.errors import UsageError
 from interlock.memory import AutoMemory, LazyNotes, NoteFile
 from interlock.prompt import estimated_tokens
@@ -87,10 +88,11 @@ def _memory(memory: AutoMemory | None) -> Iterator[str]:
         yield f"  {memory.index.name}: {index.problem}"
     else:
         cut = f" ({index.cut})" if index.cut else ""
-        size = f"{index.lines:,} lines, {index.size:,} bytes"
+        size = f"{counted(index.lines, 'line')}, {counted(index.size, 'byte')}"
         yield f"  {memory.index.name}: {size}, about {estimated_tokens(index.text):,} tokens{cut}"
     for path in memory.topics():
-        yield f"  {path.relative_to(memory.folder)}: {path.stat().st_size:,} bytes, read on demand"
+        size = counted(path.stat().st_size, "byte")
+        yield f"  {path.relative_to(memory.folder)}: {size}, read on demand"
 
 
 def _line(note: NoteFile) -> str:
@@ -98,5 +100,5 @@ def _line(note: NoteFile) -> str:
     problem = f" ({note.problem})" if note.problem else ""
     if note.waits:
         return f"  {note.path}: {note.kind}{problem}"
-    size = f"{note.size:,} bytes, about {estimated_tokens(note.text):,} tokens"
+    size = f"{counted(note.size, 'byte')}, about {estimated_tokens(note.text):,} tokens"
     return f"  {note.path}: {whose}, {size}{problem}"

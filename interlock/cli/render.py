@@ -14,6 +14,7 @@ from attrs import define, field, frozen
 from interlock.cli.output import Output
 from interlock.cli.result import result_of
 from interlock.cli.verdict import holds_answer
+from interlock.counted import counted
 from interlock.mcp import Status
 from interlock.permissions.advice import for_a_person
 from interlock.summary import RunSummary
@@ -189,7 +190,8 @@ def told_of_agent(update: AgentStarted | FromAgent | AgentEnded) -> list[str]:
         case FromAgent(agent_type=kind, update=ToolStarted(call)):
             return [f"    {kind} ● {_call(call)}"]
         case AgentEnded(agent_type=kind, status=status, summary=summary):
-            took = f"{update.calls} calls, {update.tokens:,} tokens, {update.seconds:.0f} s"
+            calls = counted(update.calls, "call")
+            took = f"{calls}, {update.tokens:,} tokens, {update.seconds:.0f} s"
             mark = "✓" if status == "completed" else "✗"
             return [f"  {mark} {kind}: {_short(summary)} ({took})"]
     return []
@@ -205,7 +207,7 @@ def _results(message: Message) -> list[str]:
         if isinstance(block, ToolResult):
             text = for_a_person(block.text) if block.is_error else block.text
             lines = text.splitlines() or ["(no output)"]
-            more = f" (+{len(lines) - 1} lines)" if len(lines) > 1 else ""
+            more = f" (+{counted(len(lines) - 1, 'line')})" if len(lines) > 1 else ""
             found.append(f"  {'✗' if block.is_error else '└'} {_short(lines[0])}{more}")
     return found
 

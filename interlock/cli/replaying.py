@@ -22,6 +22,7 @@ from interlock.cli.flags import Parser
 from interlock.cli.looking import runs_of
 from interlock.cli.main import complain
 from interlock.cli.traces import calls_beside, loop_trace_of, tell_damage
+from interlock.counted import counted
 from interlock.errors import InterlockError, UsageError
 from interlock.recording.form import Recording
 from interlock.recording.reading import beside, read_recording
@@ -124,7 +125,7 @@ def _run_again(name: str, recording: Recording) -> int:
         print(render(again), end="")
         return 1
     same = "nothing to compare them with" if recording.bare else "the same to the byte"
-    print(f"{name}: run again, {again.steps} steps, {same}{_until(again)}{notes}")
+    print(f"{name}: run again, {counted(again.steps, 'step')}, {same}{_until(again)}{notes}")
     return 1 if again.unread or recording.damage is not None else 0
 
 
@@ -148,7 +149,7 @@ def _decided_again(found: RunFile) -> int:
     lost = 1 if tell_damage(trace) else 0
     if trace.header.made_up:
         words = "can be decided: the loop that the run began in cannot be read"
-        print(f"{found.run_id}: none of {trace.steps} steps {words}")
+        print(f"{found.run_id}: none of {counted(trace.steps, 'step')} {words}")
         return max(1, _replayed_calls(found))
     same = trace.header.table == digest(LOOP)
     steps = records.Readable(trace)
@@ -160,9 +161,9 @@ def _decided_again(found: RunFile) -> int:
     other = "" if same else f" (made by another table, {trace.header.table})"
     if replayed.divergence is None and replayed.steps == trace.steps:
         over = "" if trace.ending is not None else "; not over"
-        print(f"{found.run_id}: {replayed.steps} steps, all agree{other}{over}")
+        print(f"{found.run_id}: {counted(replayed.steps, 'step')}, all agree{other}{over}")
         return max(lost, _replayed_calls(found))
-    print(f"{found.run_id}: {replayed.steps} of {trace.steps} steps agree{other}")
+    print(f"{found.run_id}: {replayed.steps} of {counted(trace.steps, 'step')} agree{other}")
     if replayed.divergence is not None:
         print(render(replayed.divergence), end="")
         return 1
@@ -235,7 +236,7 @@ def _tell_verdict(found: RunFile, verdict: Verdict) -> bool:
 
     if verdict.divergence is None and verdict.elsewhere is None:
         return False
-    print(f"{found.run_id}: {verdict.steps} of {verdict.of} steps stay as they were")
+    print(f"{found.run_id}: {verdict.steps} of {counted(verdict.of, 'step')} stay as they were")
     if verdict.elsewhere is not None:
         print(told(verdict.elsewhere, verdict.of))
     elif verdict.divergence is not None:

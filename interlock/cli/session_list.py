@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from interlock.cli.picking import ago
+from interlock.counted import counted
 from interlock.sessions import Listed
 from interlock.sessions.ends import one_line
 from interlock.spending import cost_of
@@ -56,12 +57,8 @@ def facts_json(one: Listed) -> dict[str, Any]:
 def summed_up(one: Listed, now: float) -> str:
     """How much it is, in a few words."""
     prompts, cost = one.prompts, cost_of(one)
-    told = [] if prompts is None else [counted(prompts)]
+    told = [] if prompts is None else [counted(prompts, "prompt")]
     return ", ".join([*told, *([] if cost is None else [money(cost)]), ago(now - one.changed)])
-
-
-def counted(prompts: int) -> str:
-    return "1 prompt" if prompts == 1 else f"{prompts} prompts"
 
 
 def money(cost: float | None) -> str:

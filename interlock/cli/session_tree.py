@@ -8,55 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import frozen
 
-from interlock.cli.session_list import counted, facts_json, summed_up
-from interlock.sessions import Family, Listed, Part, family_of
+from interlock.cli.session_list import facts_json, summed_up
+from interlock.counted import counted
+from interlock.sessions import Node, Part
 from interlock.sessions.ends import one_line
 from interlock.visible import visible
 
 _WORDS = 48  # characters of a prompt
-
-
-@define(kw_only=True)
-class Node:
-    """One session with its branches, and the sessions that branched off from it."""
-
-    session: Listed
-    family: Family
-    branches: list[Node] = field(factory=list)
-
-
-def tree_of(sessions: Sequence[Listed]) -> list[Node]:
-    """The sessions that began by themselves, the newest first, with those that branched off.
-
-    Reads each file from end to end, one line at a time. Raises TranscriptError.
-    """
-    nodes = {
-        one.session_id: Node(session=one, family=family_of(one.path))
-        for one in sorted(sessions, key=lambda each: -each.changed)
-    }
-    roots: list[Node] = []
-    for node in nodes.values():
-        source = nodes.get(node.session.forked_from or "")
-        above = roots if source is None or source is node else source.branches
-        above.append(node)
-    return roots
-
-
-def family(sessions: Sequence[Listed], session: Listed) -> list[Listed]:
-    """The session, what it began as a copy of, and all that began as a copy of these."""
-    by_id = {one.session_id: one for one in sessions} | {session.session_id: session}
-    first, seen = session, {session.session_id}
-    while (above := by_id.get(first.forked_from or "")) and above.session_id not in seen:
-        first = above
-        seen.add(first.session_id)
-    found = {first.session_id: first}
-    while more := [
-        one for one in by_id.values() if one.session_id not in found and one.forked_from in found
-    ]:
-        found |= {one.session_id: one for one in more}
-    return list(found.values())
 
 
 def lines(nodes: Sequence[Node], now: float) -> Iterator[str]:
@@ -107,7 +67,7 @@ def _session(node: Node, now: float) -> _Drawing:
     told = f"{node.session.session_id}  {one_line(node.session.title, _WORDS)}"
     line = f"{told}  ({summed_up(node.session, now)})"
     if node.session.forked_from is not None:
-        line += f", a branch that took over {counted(copied)}"
+        line += f", a branch that took over {counted(copied, 'prompt')}"
     rest = list(node.branches)
     drawn = tuple(_part(part, rest, now) for part in node.family.parts)
     if node.session.forked_from is None and len(drawn) == 1 and not drawn[0].below:
@@ -129,7 +89,7 @@ def _told(part: Part) -> str:
     said = [f"“{one_line(words, _WORDS)}”" for words in (part.prompts[:1] + part.prompts[1:][-1:])]
     count = len(part.prompts)
     words = (" … " if count > 2 else ", ").join(said) or "(nothing was asked)"
-    line = f"{words}  {counted(count)}"
+    line = f"{words}  {counted(count, 'prompt')}"
     if part.parts:
         return f"{line}, then"
     if part.goes_on:

@@ -24,10 +24,12 @@ from interlock.sessions import (
     Listed,
     all_sessions,
     delete,
+    kin_of,
     read,
     rename,
     session_anywhere,
     sessions_in,
+    tree_of,
 )
 from interlock.sessions.ends import one_line
 from interlock.visible import visible
@@ -83,8 +85,8 @@ def _tree(asked: Namespace) -> None:
     else:
         one = _named(asked)
         beside = list(all_sessions(asked.home))
-        wanted = session_tree.family([s for s in beside if s.path.parent == one.path.parent], one)
-    nodes = session_tree.tree_of(wanted)
+        wanted = kin_of([s for s in beside if s.path.parent == one.path.parent], one)
+    nodes = tree_of(wanted)
     if asked.json:
         _print_json([session_tree.as_json(node) for node in nodes])
         return

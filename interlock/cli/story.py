@@ -10,6 +10,7 @@ from typing import Any
 from fsm import Record, Trace
 from interlock.call_records import Calls, Life
 from interlock.cli.calls import line_of
+from interlock.counted import counted
 from interlock.sessions.runs import RunFile
 
 _STATE = 26  # columns; the longest name of a state of the loop has 25 letters
@@ -52,7 +53,7 @@ def _call(life: Life, began: float) -> str:
 
 def ending_of(trace: Trace) -> str:
     """How long the run is, and how it ended."""
-    steps = f"{trace.steps} step{'' if trace.steps == 1 else 's'}"
+    steps = f"{counted(trace.steps, 'step')}"
     missing = trace.steps - len(trace)
     unread = f", {missing} of which cannot be read" if missing else ""
     if trace.ending is None:
@@ -86,7 +87,7 @@ def _facts(outcome: str, payload: Mapping[str, Any]) -> str:
             return f"{payload['seconds']:.1f} s"
         case "ToolsRan":
             count = len(payload.get("results") or ())
-            return f"{count} result{'' if count == 1 else 's'}"
+            return counted(count, "result")
         case "Attached" if payload.get("attachments"):
             return f"{len(payload['attachments'])} attached"
         case "Drained":

@@ -15,6 +15,7 @@ from attrs import evolve, frozen
 from interlock.checkpoints import Checkpoints
 from interlock.checkpoints.plan import Left
 from interlock.checkpoints.shown import NOT_COVERED, lines_of
+from interlock.counted import counted
 from interlock.errors import UsageError
 from interlock.home import SessionPaths
 from interlock.rewinding import Rewind, Rewound, What, plan, point_named, points
@@ -108,9 +109,9 @@ class Desk:
         if rewind.turns_back:
             told.append("the conversation is back")
         if done.back:
-            told.append(f"{_counted(len(done.back))} put back")
+            told.append(f"{counted(len(done.back), 'file')} put back")
         if done.left:
-            told.append(f"{_counted(len(done.left))} left as {_it_is(len(done.left))}")
+            told.append(f"{counted(len(done.left), 'file')} left as {_it_is(len(done.left))}")
         said = ", ".join(told) if told else "nothing had to be changed"
         self.say(f"rewound: {said}; undo it with: {self.undo} {done.id[:8]}")
         planned = () if rewind.files is None else rewind.files.left
@@ -261,7 +262,3 @@ def _forcible(left: Sequence[Left]) -> frozenset[Path]:
 
 def _it_is(files: int) -> str:
     return "it is" if files == 1 else "they are"
-
-
-def _counted(files: int) -> str:
-    return "1 file" if files == 1 else f"{files} files"

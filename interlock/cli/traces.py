@@ -12,6 +12,7 @@ from attrs import evolve
 from fsm import Trace, TraceError, read_trace
 from interlock.call_records import Calls, calls_of
 from interlock.cli.main import complain
+from interlock.counted import counted
 from interlock.errors import UsageError
 from interlock.sessions.runs import RunFile, is_recording
 from interlock.table import LOOP
@@ -82,5 +83,5 @@ def tell_damage(*files: Trace | Calls) -> bool:
             complain(line)
         more = len(each.damage) - _TOLD
         if more > 0:
-            complain(f"and {more} more line{'' if more == 1 else 's'} of this file")
+            complain(f"and {counted(more, 'more line')} of this file")
     return any(each.lossy for each in files)

@@ -8,6 +8,7 @@ from pathlib import Path
 from fsm import FsmError, Trace, read_trace
 from interlock.agents.kept import Kept, kept
 from interlock.cli.story import ending_of
+from interlock.counted import counted
 from interlock.sessions.runs import RunFile
 
 _SHOWN = 60  # characters of a description
@@ -50,4 +51,4 @@ def _line(one: Kept, traces: Path) -> str:
 
 def _told(trace: Trace) -> str:
     turns = sum(record.reason == "next_turn" for record in trace) + 1
-    return f"{turns} turn{'' if turns == 1 else 's'}, {ending_of(trace)}"
+    return f"{counted(turns, 'turn')}, {ending_of(trace)}"

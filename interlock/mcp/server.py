@@ -16,6 +16,7 @@ import anyio
 from attrs import define, evolve, field
 
 from fsm import decide
+from interlock.counted import counted
 from interlock.mcp.definitions import Definition
 from interlock.mcp.door import Door
 from interlock.mcp.host import Host, callbacks
@@ -226,7 +227,7 @@ class Server:
         if process.tail:
             said += f"; it last said: {process.tail}"
         elif process.noise and problem is None:
-            said += f" ({process.noise} lines on its output were no messages)"
+            said += f" (on its output, {counted(process.noise, 'line')} of no message)"
         return said
 
     def _heard(self, line: str) -> None:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from attrs import define, field
 
+from interlock.counted import counted
 from interlock.mcp.definitions import Definition
 from interlock.mcp.host import Host
 from interlock.mcp.lifecycle import Stage, SwitchedOff, SwitchedOn
@@ -245,7 +246,7 @@ class Servers:
             words.append(f"has these tools no more: {', '.join(gone)}")
         text = f"The MCP server {server.name} {'; '.join(words)}."
         self.note(text)
-        count = f"{len(new)} tools joined" if new else f"{len(gone)} tools left"
+        count = counted(len(new or gone), "tool") + (" joined" if new else " left")
         self.tell("info", f"the MCP server {server.name}: {count}")
 
     def _of(self, server: Server) -> list[str]:

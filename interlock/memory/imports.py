@@ -14,7 +14,8 @@ from attrs import frozen
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 # Behind a blank, a bracket or the line's beginning: in `me@example.org` it stands behind a letter.
-_IMPORT = re.compile(r"(?:^|(?<=[\s(\[]))@([^\s@`]+)")
+# A path with blanks in it stands in quotes.
+_IMPORT = re.compile(r"(?:^|(?<=[\s(\[]))@(?:\"(?P<quoted>[^\"]+)\"|(?P<bare>[^\s@`]+))")
 _STOPS = ".,;:!?)]}'\""
 _LINES = re.compile(r"L?(?P<first>\d+)(?:-L?(?P<last>\d+))?")
 
@@ -24,6 +25,7 @@ class Import:
     """One path as it is written."""
 
     written: str
+    quoted: bool = False
 
     @property
     def path(self) -> str:
@@ -52,7 +54,9 @@ def imports(text: str) -> Iterator[Import]:
             fence = mark[1]
         else:
             for found in _IMPORT.finditer(_CODE.sub(" ", line)):
-                if path := found[1].rstrip(_STOPS):
+                if found["quoted"]:
+                    yield Import(found["quoted"], quoted=True)
+                elif path := found["bare"].rstrip(_STOPS):
                     yield Import(path)
 
 

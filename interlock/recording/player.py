@@ -15,6 +15,7 @@ import anyio
 from anyio import CancelScope
 from attrs import define, field, frozen
 
+from interlock.counted import counted
 from interlock.errors import InterlockError
 from interlock.interrupt import InterruptSignal
 from interlock.recording.codec import Pool
@@ -377,5 +378,5 @@ def _requests(then: Request, now: Request) -> tuple[str, str]:
     for each in (then, now):
         there = each.messages[same : same + 1]
         what = f"message {same} is {there[0].kind.value} {there[0].id}" if there else "fewer"
-        told.append(f"a request of {len(each.messages)} messages; {what}")
+        told.append(f"a request of {counted(len(each.messages), 'message')}; {what}")
     return told[0], told[1]

@@ -5,6 +5,7 @@ from interlock.sessions.ends import Listed
 from interlock.sessions.facts import Facts
 from interlock.sessions.forking import Forked, fork, origins
 from interlock.sessions.holding import delete, insist_on_usable
+from interlock.sessions.kin import Node, kin_of, tree_of
 from interlock.sessions.listing import (
     all_sessions,
     newest_session,
@@ -12,7 +13,7 @@ from interlock.sessions.listing import (
     session_named,
     sessions_in,
 )
-from interlock.sessions.names import rename
+from interlock.sessions.names import rename, tag
 from interlock.sessions.points import Point, Points, marker_of, points_of
 from interlock.sessions.reading import Reading, find, in_call_order, read, read_messages
 from interlock.sessions.transcript import Transcript
@@ -22,6 +23,7 @@ __all__ = [
     "Family",
     "Forked",
     "Listed",
+    "Node",
     "Part",
     "Point",
     "Points",
@@ -34,6 +36,7 @@ __all__ = [
     "fork",
     "in_call_order",
     "insist_on_usable",
+    "kin_of",
     "marker_of",
     "newest_session",
     "origins",
@@ -44,4 +47,6 @@ __all__ = [
     "session_anywhere",
     "session_named",
     "sessions_in",
+    "tag",
+    "tree_of",
 ]

@@ -7,6 +7,7 @@ are too far from the end to be seen, in the form in which they stand there, whoe
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import orjson
@@ -23,25 +24,34 @@ _FAR = ENDS // 2  # bytes from the end: the rest is room for what is written mea
 
 def rename(path: Path, name: str) -> str:
     """Give the session at `path` a name, also while another process writes it; the name as it is
-    kept, in one line. Raises UsageError for an empty one, and TranscriptError.
-
-    It takes no lock: the writer holds that for as long as the session is open, and who lists
-    sessions must not wait for it. One write at the end of a file is whole on any local disk.
-    """
+    kept, in one line. Raises UsageError for an empty one, and TranscriptError."""
     words = " ".join(name.split())
     if not words:
         raise UsageError("a session's name must hold a word")
-    line = {"type": "custom-title", "customTitle": words, "sessionId": path.stem}
+    _written(path, {"type": "custom-title", "customTitle": words}, "renamed")
+    return words
+
+
+def tag(path: Path, tag: str | None) -> None:
+    """Give the session at `path` a tag, likewise; None takes it away. Raises as `rename`."""
+    words = " ".join((tag or "").split())
+    if tag is not None and not words:
+        raise UsageError("a session's tag must hold a word; None takes it away")
+    _written(path, {"type": "tag", "tag": words}, "tagged")
+
+
+def _written(path: Path, line: Mapping[str, str], done: str) -> None:
+    """It takes no lock: the writer holds that for as long as the session is open, and who lists
+    sessions must not wait for it. One write at the end of a file is whole on any local disk."""
     try:
         file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
         try:
-            append_line(file, encoded(line))
+            append_line(file, encoded({**line, "sessionId": path.stem}))
         finally:
             os.close(file)
     except OSError as error:
-        problem = f"cannot be renamed: {error.strerror or error}"
+        problem = f"cannot be {done}: {error.strerror or error}"
         raise TranscriptError(str(path), problem) from error
-    return words
 
 
 @define

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, MutableMapping
 
 from attrs import evolve
 
+from interlock.counted import counted
 from interlock.errors import UsageError
 from interlock.hooks import Event, HookMatcher
 from interlock.options import Options
@@ -81,7 +82,8 @@ class StructuredAnswer(Tool):
             State.HOOK_STOPPED,
         ):
             return summary
-        line = f"No answer came that fits the schema, in {self._most} attempts (--json-schema)."
+        tries = counted(self._most, "attempt")
+        line = f"No answer came that fits the schema, in {tries} (--json-schema)."
         return evolve(summary, error=NO_ANSWER_FITS, error_text=line)
 
     # --- the tool ----------------------------------------------------------------------------

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from interlock.errors import UsageError
+from interlock.json_flag import object_in
 from interlock.tools.schema import BadInput, checked
 from phases.world.messages import Json
 
@@ -34,21 +32,7 @@ def schema_in(text: str, origin: str = ORIGIN) -> Mapping[str, Json]:
 
     Whether it is one is for AnswerSchema to say.
     """
-    if text.startswith("@"):
-        path = Path(text[1:])
-        try:
-            text = path.read_text("utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"{origin}: {path} cannot be read: {error}") from None
-    try:
-        given = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise UsageError(
-            f"{origin} is no JSON: {error}; give a JSON Schema, or @FILE that holds one"
-        ) from None
-    if not isinstance(given, dict):
-        raise UsageError(f'{origin} is no object; write {{"type": "object", ...}}')
-    return given
+    return object_in(text, origin, '{"type": "object", ...}')
 
 
 class AnswerSchema:
@@ -67,7 +51,9 @@ class AnswerSchema:
         """Whether the tool takes the answer as a property, since it is no plain object."""
         if any(word in self._given for word in _CHOICES):
             return True
-        kind: Json = self._given.get("type", "object")
+        # Without a type any value fits, a list or a text as well: unless it speaks of properties.
+        usual = "object" if "properties" in self._given else "any"
+        kind: Json = self._given.get("type", usual)
         return bool(kind != "object")
 
     @cached_property

@@ -23,6 +23,7 @@ from interlock.api.messages import AnyMessage
 from interlock.api.options import AgentOptions
 from interlock.api.query import query
 from interlock.api.result import Result
+from interlock.counted import counted
 from interlock.scripted import ScriptedServer
 from interlock.scripted.sources import Answers, SentRequest
 from interlock.testing.way import Way
@@ -105,4 +106,4 @@ async def scene(answers: Answers, folder: Path | None = None) -> AsyncIterator[S
 def _unused(answers: Answers, asked: int) -> list[str]:
     if not isinstance(answers, Sequence) or asked >= len(answers):
         return []
-    return [f"it was asked {asked} times, and had {len(answers)} answers"]
+    return [f"it was asked {counted(asked, 'time')}, and had {counted(len(answers), 'answer')}"]

@@ -8,12 +8,14 @@ A state that no machine has is an error, not a test that passes for ever.
 from __future__ import annotations
 
 from difflib import get_close_matches
-from pathlib import Path
+from os import PathLike
 from typing import TYPE_CHECKING, Self
 
 from attrs import frozen
 
-from fsm import Record, Trace, read_trace
+from fsm import Record, Trace, TraceError, read_trace
+from interlock.counted import counted
+from interlock.errors import RunNotFound, UsageError
 from phases.world.states import ENDINGS, State
 
 if TYPE_CHECKING:
@@ -28,12 +30,19 @@ class Way:
     trace: Trace
 
     @classmethod
-    def of(cls, run: Result | Played | Trace | Path) -> Self:
-        """Of a result, of a played run, or of a trace or its file."""
-        if isinstance(run, Trace):
-            return cls(run)
-        trace = run if isinstance(run, Path) else run.trace
-        return cls(read_trace(trace) if isinstance(trace, Path) else trace)
+    def of(cls, run: Result | Played | Trace | str | PathLike[str]) -> Self:
+        """Of a result, of a played run, or of a trace or its file. Raises RunNotFound where that
+        cannot be read, and UsageError."""
+        trace = getattr(run, "trace", run)
+        if isinstance(trace, Trace):
+            return cls(trace)
+        if not isinstance(trace, str | PathLike):
+            raise UsageError(f"Way.of: {trace!r} is no result, no trace, nor the path of one")
+        try:
+            return cls(read_trace(trace))
+        except (OSError, TraceError) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            raise RunNotFound(str(trace), f"its trace cannot be read: {why}") from None
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -57,7 +66,7 @@ class Way:
         or its reason; `times` how often, where that matters."""
         found = self._edges(source, destination, because)
         if not found if times is None else len(found) != times:
-            often = "" if times is None else f" {times} times, but {len(found)}"
+            often = "" if times is None else f" {counted(times, 'time')}, but {len(found)}"
             self._fail(f"never took {_edge(source, destination, because)}{often}")
         return self
 
@@ -91,6 +100,21 @@ class Way:
         if self.trace.ending != reason:
             self._fail(f"ended in {self.trace.ending}, not in {reason}")
         return self
+
+    def explain(self, step: int | None = None) -> str:
+        """Why it went this way: the run as a story, or one step with every edge that was not
+        taken, and why. Raises UsageError for a step that is not there."""
+        from fsm.explain import explain, render
+        from fsm.narrate import narrate
+        from interlock.machines import MACHINES
+
+        machine = MACHINES[self.trace.header.machine]
+        if step is None:
+            return "\n\n".join(narrate(machine, self.trace))
+        for record in self.trace:
+            if record.sequence == step:
+                return render(explain(machine, record))
+        raise UsageError(f"the run has no step {step}; it has {counted(len(self.trace), 'step')}")
 
     def __str__(self) -> str:
         return "\n".join(f"  {_line(record)}" for record in self.trace)

@@ -32,9 +32,11 @@ from typing import (
 
 import anyio.from_thread
 import anyio.to_thread
+import attrs
 from attrs import evolve
 
 from interlock.errors import InterlockError
+from interlock.fitting import misfits
 from interlock.tools.tool import Arguments, Output, Tool, ToolContext, ToolError
 from phases.world.messages import Json, Media, Text, encoded
 
@@ -64,12 +66,21 @@ class FunctionTool(Tool, Generic[P, R]):
         concurrency_safe: bool = False,
         time_limit: float | None = 120.0,
     ) -> None:
+        _insist_on_kinds(
+            (function, Callable[..., Any], "the function"),
+            (name, str | None, "name"),
+            (description, str | None, "description"),
+            (effects, bool, "effects"),
+            (concurrency_safe, bool, "concurrency_safe"),
+            (time_limit, float | None, "time_limit"),
+        )
         self._function = function
         self._call: Callable[..., Any] = function
-        self.name = name or function.__name__
+        self.name = name or str(getattr(function, "__name__", ""))
         if not _NAME.fullmatch(self.name):
             raise BadTool(
-                f"{self.name!r} is no name for a tool: up to 64 letters, digits, _ and -"
+                f"{self.name!r} is no name for a tool: up to 64 letters, digits, _ and -;"
+                ' give one: @tool(name="…")'
             )
         self.time_limit = time_limit
         self._effects, self._safe = effects, concurrency_safe
@@ -146,13 +157,19 @@ def tool(function: Callable[P, R] | None = None, /, **chosen: Any) -> Any:
 
     An async function is cancelled on an interrupt; any other runs in a thread. A parameter
     annotated `ToolContext` is not the model's to fill: it brings the working folder, `limits`,
-    and `progress("…")`. What is returned is the result: text as it is, `Output`, `Media`, and
-    anything else as JSON. `ToolError` says to the model what went wrong, in your words; other
-    errors are told with their type.
+    and `progress("…")`. What is returned is the result: text as it is, `Output`, `Media`; dicts,
+    lists, dataclasses, attrs classes and models as JSON, and nothing else. `ToolError` says to
+    the model what went wrong, in your words; other errors are told with their type.
     """
     if function is not None:
         return FunctionTool(function)
     return partial(FunctionTool, **chosen)
+
+
+def _insist_on_kinds(*given: tuple[object, Any, str]) -> None:
+    for value, hint, what in given:
+        for line in misfits(value, hint, what):
+            raise BadTool(f"@tool: {line}")
 
 
 def _parameters(
@@ -161,10 +178,11 @@ def _parameters(
     """The parameter that takes the context, and the others: hint and default."""
     try:
         hints = get_type_hints(function, include_extras=True)
-    except NameError as error:
-        raise BadTool(f"a type hint of the tool {name} cannot be read: {error}") from error
+        signature = inspect.signature(function)
+    except (NameError, TypeError, ValueError) as error:  # the last two: of no Python function
+        raise BadTool(f"the type hints of the tool {name} cannot be read: {error}") from error
     injected, found = None, dict[str, tuple[Any, Any]]()
-    for parameter in inspect.signature(function).parameters.values():
+    for parameter in signature.parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise BadTool(f"the tool {name} cannot have *{parameter.name}: name each parameter")
         if parameter.kind is parameter.POSITIONAL_ONLY:
@@ -248,9 +266,17 @@ def _output(value: Any) -> Output:
             return Output(value)
         case Text() | Media():
             return Output((value,))
-    from pydantic import TypeAdapter
+        case bytes() | bytearray() | memoryview():
+            kind = type(value).__name__
+            raise TypeError(f"it returned {kind}; return text (decoded), or Media for a picture")
+    from pydantic_core import to_json
 
     try:
-        return Output(TypeAdapter(Any).dump_json(value).decode())
-    except ValueError:  # nothing JSON knows
-        return Output(encoded(repr(value)).decode())
+        return Output(to_json(value, fallback=attrs.asdict, inf_nan_mode="null").decode())
+    except ValueError:  # a lone surrogate, or nothing JSON knows
+        pass
+    try:
+        return Output(encoded(value).decode())
+    except (TypeError, ValueError):  # ValueError: it holds itself
+        kind = type(value).__name__
+        raise TypeError(f"it returned {kind}; return text, Output, Media, or JSON") from None

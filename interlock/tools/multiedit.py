@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from interlock.counted import counted
 from interlock.tools.change import Change, FileChange, bad_byte_note, existing
 from interlock.tools.edit import Edit, NotFound, Replacement, notebook_hint
 from interlock.tools.paths import shown
@@ -61,7 +62,7 @@ class MultiEdit(FileChange):
         if edited.text == source.text:
             raise ToolError("The edits undo one another: nothing to change.")
         name = shown(path, context.cwd)
-        kinds = "1 edit" if len(edits) == 1 else f"{len(edits)} edits"
+        kinds = counted(len(edits), "edit")
         times = f", {places} places" if places != len(edits) else ""
         return Change(
             before=data,

@@ -14,6 +14,7 @@ from pathlib import Path
 import anyio.from_thread
 from attrs import define, field
 
+from interlock.counted import counted
 from interlock.tools import disk
 from interlock.tools.filetext import BadByte
 from interlock.tools.tool import ToolContext
@@ -229,10 +230,13 @@ class Window:
     def notes(self, path: Path, ended: bool) -> list[str]:
         found = []
         if self.cut:
-            found.append(f"{self.cut} lines are longer than {MAX_LINE} characters and cut")
+            lines = counted(self.cut, "line is", "lines are")
+            found.append(f"{lines} longer than {MAX_LINE} characters and cut")
         last = self.first + len(self.shown) - 1
         if not self.shown:
-            found.append(f"{path} has {self.lines} lines; there is none from {self.first} on")
+            found.append(
+                f"{path} has {counted(self.lines, 'line')}; there is none from {self.first} on"
+            )
         elif self.shift:
             told = f"lines {self.first + self.shift} to {last + self.shift}"
             found.append(f"{told}, counted from the end; use offset and limit for others")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from interlock.counted import counted
 from interlock.tools.change import Change, FileChange, current, require_letters
 from interlock.tools.filetext import FileText, NotText, lf
 from interlock.tools.paths import shown
@@ -60,7 +61,7 @@ class Write(FileChange):
 
 def _lines(content: str) -> str:
     count = content.count("\n") + (not content.endswith("\n") and content != "")
-    return "1 line" if count == 1 else f"{count} lines"
+    return counted(count, "line")
 
 
 def _encoded(source: FileText, content: str) -> tuple[bytes, str]:

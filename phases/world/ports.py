@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from anyio import CancelScope
 from attrs import frozen
@@ -31,6 +31,7 @@ class Interrupt(Protocol):
         ...
 
 
+@runtime_checkable
 class Clock(Protocol):
     def time(self) -> float:
         """Seconds since 1970."""

@@ -243,7 +243,8 @@ class Ended:
     text: str | None  # what was withheld, shown once, now
 
 
-Update = (
+# What happens on the way: all but what the transcript says, and the end.
+Happening = (
     RequestStarted
     | StreamEvent
     | TextArrived
@@ -251,7 +252,6 @@ Update = (
     | AttemptDropped
     | Retrying
     | ModelSwitched
-    | Recorded
     | Compaction
     | ToolStarted
     | ToolProgress
@@ -267,7 +267,7 @@ Update = (
     | CommandStarted
     | CommandEnded
     | Notice
-    | Ended
 )
+Update = Happening | Recorded | Ended
 
 Show = Callable[[Update], None]

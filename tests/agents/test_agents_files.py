@@ -198,7 +198,7 @@ def test_json_gives_types_as_files_do() -> None:
         ("[]", "--agents is no object"),
         ('{"a": 1}', "--agents: a is no object"),
         ('{"a": {"prompt": "p"}}', "--agents: a: it has no description"),
-        ("@/nowhere/agents.json", "/nowhere/agents.json cannot be read"),
+        ("@/nowhere/agents.json", "/nowhere/agents.json cannot be read: No such file"),
     ],
 )
 def test_json_that_cannot_be_used_is_refused_with_one_line(text: str, words: str) -> None:

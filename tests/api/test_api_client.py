@@ -231,7 +231,10 @@ async def test_a_closed_client_can_be_opened_again_as_another_session(tmp_path: 
     ("call", "line"),
     [
         (lambda client: client.set_permission_mode("yolo"), "there are default, acceptEdits"),
-        (lambda client: client.set_model(" "), "the name is empty"),
+        (lambda client: client.set_model(" "), "model: ' ' is no name of a model"),
+        (lambda client: client.set_model("a\nb"), "is no name of a model"),
+        (lambda client: client.set_model(5), "Client.set_model: name: 5 is not text"),
+        (lambda client: client.plan_rewind(b"x"), "plan_rewind: to: b'x' is not a Point"),
         (lambda client: client.say("x", priority="soon"), "there are now, next, later"),
         (lambda client: client.rename("x"), "nothing was said yet"),
         (lambda client: client.plan_rewind("x"), "nobody has said anything"),
@@ -245,6 +248,23 @@ async def test_what_cannot_be_done_is_told_in_one_line(
     async with scene([], tmp_path) as place, Client(place.options()) as client:
         with pytest.raises(UsageError, match=line):
             call(client)
+
+
+async def test_what_a_session_was_can_be_read_when_it_is_closed(tmp_path: Path) -> None:
+    client = Client()
+    with pytest.raises(UsageError, match="the client is not open"):
+        assert client.session_id
+
+    async with scene([reply("one")], tmp_path) as place:
+        client = Client(place.options())
+        async with client:
+            result = await client.run("1")
+
+        assert client.session_id == result.session_id
+        assert client.transcript == result.transcript
+        assert client.cost == result.session_cost
+        with pytest.raises(UsageError, match="the client is not open"):
+            client.interrupt()
 
 
 async def test_an_empty_prompt_is_refused_and_the_next_one_runs(tmp_path: Path) -> None:

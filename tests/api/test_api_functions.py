@@ -116,15 +116,35 @@ async def test_a_denial_can_stop_the_run(tmp_path: Path) -> None:
     assert ran.result.reason == "aborted_tools"
 
 
-@pytest.mark.parametrize("said", [None, "yes", 1])
+wrong: Any = 5  # where no type checker would let it pass
+
+
+@pytest.mark.parametrize(
+    "said",
+    [None, "yes", 1, Allow(input=wrong), Allow(updates=wrong), Allow(always=wrong), Deny(wrong)],
+)
 async def test_a_callback_that_says_neither_yes_nor_no_denies(
     tmp_path: Path, said: object
 ) -> None:
     async with scene([reply("", write()), reply("no")], tmp_path) as place:
         options = place.options(can_use_tool=lambda request: said)
-        await place.run("write", options)
+        ran = await place.run("write", options)
 
-    assert "return Allow(), Deny('why'), True or False" in results(place.requests[1])[0][1]
+    text = results(place.requests[1])[0][1]
+    assert "the permission callback broke: TypeError: answer" in text
+    assert "return Allow(), Deny('why'), True or False" in text
+    assert [one.tool_name for one in ran.result.denials] == ["Write"]
+
+
+async def test_an_input_that_is_no_json_is_an_answer_that_broke(tmp_path: Path) -> None:
+    async with scene([reply("", write()), reply("no")], tmp_path) as place:
+        options = place.options(
+            can_use_tool=lambda request: Allow(input={"file_path": "a", "content": object()})
+        )
+        ran = await place.run("write", options)
+
+    assert "the permission callback broke" in results(place.requests[1])[0][1]
+    assert len(ran.result.denials) == 1
 
 
 async def test_a_callback_that_raises_denies(tmp_path: Path) -> None:
@@ -209,6 +229,20 @@ async def test_a_hook_ends_the_run(tmp_path: Path) -> None:
 
     ran.way.ended("hook_stopped")
     assert ran.result.ok
+
+
+@pytest.mark.parametrize("said", [5, "no", Deny(wrong), ChangeInput(wrong), [Deny("no")]])
+async def test_an_answer_of_no_kind_is_a_hook_that_broke(tmp_path: Path, said: Any) -> None:
+    @interlock.hook("PreToolUse")
+    def odd(told: interlock.HookInput) -> Any:
+        return said
+
+    async with scene([reply("", write()), reply("no")], tmp_path) as place:
+        await place.run("write", place.options(hooks=[odd], allowed_tools="Write"))
+
+    ((_, text, is_error),) = results(place.requests[1])
+    assert is_error
+    assert "it returned answer" in text
 
 
 async def test_an_answer_that_means_nothing_there_is_a_hook_that_broke(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import interlock
 from interlock import errors
+from interlock.cli import flags
 from interlock.scripted import Answer, SentRequest, reply, tool_use
 from interlock.scripted.sources import Answers
 from tests.api.pages import DOCS, examples, printed, python_in
@@ -47,6 +48,8 @@ API: dict[str, Answers] = {
         reply("Three sunny days in Rome."),
     ],
     "talk": [reply("Hello, Ada."), reply("Your name is Ada."), reply("Forgotten.")],
+    "shelf": [reply("By train."), reply("On Sunday.")],
+    "holds": [],
     "write": [write(".env"), write("readme.txt"), reply("Done.")],
     "push": [
         reply("", tool_use("Bash", {"command": "git push --force"})),
@@ -97,6 +100,16 @@ def test_every_error_is_on_the_page() -> None:
 
     assert drawn
     assert [name for name in drawn if f"`{name}`" not in page] == []
+
+
+def test_every_command_has_its_way_in_code_on_the_page() -> None:
+    page = (DOCS / "api.md").read_text().split("## The command line, in code")[1]
+    first = re.findall(r"^\| (.*?) \|", page, re.MULTILINE)
+    told = {word for cell in first for word in re.findall(r"`([a-z]+)", cell)}
+    listed = re.findall(r"^  ([a-z]+)\b.*  ", flags._EPILOG, re.MULTILINE)
+
+    assert listed
+    assert set(listed) - told == set()
 
 
 def test_every_message_is_on_the_page() -> None:

@@ -239,6 +239,30 @@ def test_outside_of_asyncio_one_line_says_what_is_needed(tmp_path: Path) -> None
         opening.send(None)
 
 
+def test_within_the_loop_of_another_library_run_says_so(tmp_path: Path) -> None:
+    # What such a library brings along; ours is in the way of none in the tests' environment.
+    (tmp_path / "sniffio.py").write_text(
+        "class AsyncLibraryNotFoundError(RuntimeError): ...\n"
+        "def current_async_library(): return 'trio'\n"
+    )
+    code = """import interlock, sniffio
+try:
+    interlock.run("hi")
+except interlock.WrongLoop as error:
+    print(error)
+"""
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": f"{Path(__file__).parents[2]}{os.pathsep}{tmp_path}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.startswith("trio's event loop runs here, and the agent needs asyncio")
+
+
 def test_a_ctrl_c_ends_run_with_its_transcript_whole(tmp_path: Path) -> None:
     code = """import interlock
 options = interlock.AgentOptions(permission_mode="bypassPermissions", setting_sources=())

@@ -85,7 +85,7 @@ def test_a_state_that_does_not_exist_is_an_error(wrong: object, mend: str) -> No
 
 
 async def test_a_scene_fails_for_answers_that_nobody_asked_for(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError, match="it was asked 1 times, and had 2 answers"):
+    with pytest.raises(AssertionError, match="it was asked 1 time, and had 2 answers"):
         async with scene([reply("Hello."), reply("never asked for")], tmp_path) as place:
             await place.run("hi")
 

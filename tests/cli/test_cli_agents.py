@@ -162,7 +162,7 @@ def test_a_person_sees_the_progress_of_a_child_in_short_lines(shell: Shell) -> N
     lines = ran.err.splitlines()
     assert "  ▷ reviewer: do look" in lines
     assert '    reviewer ● Read {"file_path":"a.txt"}' in lines
-    (end,) = [line for line in lines if line.startswith("  ✓ reviewer: do look (1 calls, ")]
+    (end,) = [line for line in lines if line.startswith("  ✓ reviewer: do look (1 call, ")]
     assert "tokens" in end
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from interlock.cli.config import as_json, shown
-from interlock.cli.masking import masked, masked_variable
 from interlock.configuration import CHOSEN, Flags
 from interlock.configured import Configured, configured
+from interlock.masking import masked, masked_variable
 from interlock.options import Options
 
 

@@ -38,7 +38,7 @@ def test_every_file_is_listed_with_its_origin_and_size(shell: Shell) -> None:
         "note files, from the first request on",
         f"  {shell.folder}/CLAUDE.md: project, 19 bytes, about 4 tokens",
         f"  {shell.folder}/more.md: imported by {shell.folder}/CLAUDE.md, 5 bytes, about 1 tokens",
-        f"  {shell.folder}/AGENTS.md: project, 1 bytes, about 0 tokens ({BINARY})",
+        f"  {shell.folder}/AGENTS.md: project, 1 byte, about 0 tokens ({BINARY})",
         "note files of what was worked with",
         f"  {shell.folder}/sub/CLAUDE.md: project, 4 bytes, about 1 tokens",
     ]

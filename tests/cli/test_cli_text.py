@@ -36,7 +36,7 @@ def test_a_verbose_run_tells_its_way_on_stderr_alone(shell: Shell) -> None:
     assert ran.err.splitlines() == [
         "◌ overloaded; attempt 1 of 8 in 0.5 s",
         '● Bash {"command":"ls"}',
-        "  └ one (+1 lines)",
+        "  └ one (+1 line)",
         "◌ looked once",
     ]
 

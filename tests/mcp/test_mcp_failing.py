@@ -204,7 +204,7 @@ async def test_a_slow_server_joins_at_a_later_request_with_a_note(
     assert tools_of(third) == [*tools_of(first), "mcp__slow__echo"]  # at the end
     assert "new tools now: mcp__slow__echo" in str(sent(third)[-1])
     assert [text for _, text, _ in results(fourth)] == ["ok"]
-    assert "the MCP server slow: 1 tools joined" in notices(told)
+    assert "the MCP server slow: 1 tool joined" in notices(told)
 
 
 async def test_a_server_that_never_answers_is_named_at_its_limit(room: Room) -> None:

@@ -85,7 +85,7 @@ def test_a_server_that_wants_a_login_gets_one_and_is_left_again(shell: Shell) ->
     assert len(before.out.splitlines()) == 1
     assert "you can close this page" in page.text
     assert (rest.decode().strip(), complaints, login.returncode) == ("hub lets you in", b"", 0)
-    assert during.out == f"✓ hub (user)  {url}  connected, 1 tools\n"
+    assert during.out == f"✓ hub (user)  {url}  connected, 1 tool\n"
     assert (left.code, again.code) == (0, 1)
     assert again.err == "interlock: nobody is logged in at the MCP server hub\n"
     assert "needs-auth" in after.out

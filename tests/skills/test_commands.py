@@ -12,6 +12,7 @@ from interlock.errors import UsageError
 from interlock.hooks import HookMatcher
 from interlock.options import Options
 from interlock.scripted import ScriptedServer, reply, tool_use
+from phases.world.updates import Notice
 from tests.agent.support import MODEL, Room, results, sent, tell
 from tests.skills.writing import command, skill
 
@@ -177,6 +178,27 @@ async def test_what_is_no_file_is_left_alone(room: Room) -> None:
     assert await said(room, "ask @ada or ada@example.org about `@a.txt`") == (
         "ask @ada or ada@example.org about `@a.txt`"
     )
+
+
+async def test_a_file_whose_name_has_blanks_stands_in_quotes(room: Room) -> None:
+    (room.work / "my notes.txt").write_text("one\ntwo\nthree\n")
+
+    text = await said(room, 'read @"my notes.txt", then @"my notes.txt#L2-2"')
+
+    assert "The user speaks of @my notes.txt:\n\n1\tone" in text
+    assert "The user speaks of @my notes.txt#L2-2:\n\n2\ttwo" in text
+
+
+@pytest.mark.parametrize("written", ['"my notes.txt"', "./none.txt", "../none/x.py", "/none.txt"])
+async def test_a_path_that_leads_nowhere_is_told(room: Room, written: str) -> None:
+    async with (
+        ScriptedServer([reply("Done.")]) as server,
+        room.open(server, options=CAREFUL) as agent,
+    ):
+        told = await tell(agent, f"read @{written}")
+
+    line = f"@{written.strip(chr(34))} was not read: there is no such file"
+    assert line in [one.text for one in told.updates if isinstance(one, Notice)]
 
 
 async def test_a_file_that_may_not_be_read_is_named_as_such(room: Room) -> None:

@@ -55,7 +55,10 @@ def test_a_schema_that_no_answer_could_be_held_against_is_refused(
     [
         ("{", "--json-schema is no JSON: "),
         ("[]", '--json-schema is no object; write {"type": "object", ...}'),
-        ("@nowhere.json", "--json-schema: nowhere.json cannot be read: "),
+        ("@nowhere.json", "--json-schema: nowhere.json cannot be read: No such file or directory"),
+        ("@/", "--json-schema: / cannot be read: Is a directory"),
+        ("@\0", "--json-schema: \0 cannot be read: embedded null byte"),
+        (f"@{__file__}", f"--json-schema: {__file__} is no JSON: "),
     ],
 )
 def test_a_flag_that_holds_none_is_refused(text: str, line: str) -> None:
@@ -63,6 +66,7 @@ def test_a_flag_that_holds_none_is_refused(text: str, line: str) -> None:
         schema_in(text)
 
     assert str(refused.value).startswith(line)
+    assert "Errno" not in str(refused.value)
 
 
 def test_a_schema_can_lie_in_a_file(tmp_path: Path) -> None:
@@ -89,6 +93,8 @@ def test_a_plain_object_is_offered_as_it_is() -> None:
         ({"type": "string", "enum": ["yes", "no"]}, "yes"),
         ({"anyOf": [{"type": "null"}, CITY]}, None),
         ({"type": ["integer", "null"]}, 3),
+        ({}, "abc"),
+        ({"description": "anything"}, [1, None]),
     ],
 )
 def test_what_is_no_plain_object_is_asked_for_as_a_property(

@@ -5,12 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import anyio
 import anyio.to_thread
 import pytest
+from attrs import frozen
 from pydantic import BaseModel, Field
 
 from interlock.options import PermissionMode
@@ -163,9 +166,28 @@ async def test_errors_are_told_to_the_model(place: Place) -> None:
     assert (broken.is_error, broken.text) == (True, "breaks failed: ValueError: seven")
 
 
+@dataclass
+class Trip:
+    city: str
+    days: int
+
+
+@frozen
+class Stay:
+    city: str
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
-    [("words", "words"), (None, "(done; nothing to tell)"), ([1, "é"], '[1,"é"]'), (3, "3")],
+    [
+        ("words", "words"),
+        (None, "(done; nothing to tell)"),
+        ([1, "é"], '[1,"é"]'),
+        (3, "3"),
+        (Trip("Rome", 3), '{"city":"Rome","days":3}'),
+        ({"at": [Stay("Rome")]}, '{"at":[{"city":"Rome"}]}'),
+        (["\ud800"], '["\ufffd"]'),
+    ],
 )
 async def test_what_is_returned_becomes_the_result(place: Place, value: Any, text: str) -> None:
     @tool
@@ -174,6 +196,19 @@ async def test_what_is_returned_becomes_the_result(place: Place, value: Any, tex
         return value
 
     assert (await ran(place, gives)).text == text
+
+
+@pytest.mark.parametrize("value", [b"\xff", bytearray(b"x"), object(), {"a": object()}, [b"\xff"]])
+async def test_what_a_model_could_not_read_is_the_authors_error(place: Place, value: Any) -> None:
+    @tool
+    def gives() -> Any:
+        """Gives."""
+        return value
+
+    result = await ran(place, gives)
+
+    assert result.is_error
+    assert f"gives failed: TypeError: it returned {type(value).__name__}; return" in result.text
 
 
 async def test_an_output_is_the_result_as_it_is(place: Place) -> None:
@@ -284,12 +319,23 @@ def _odd(thing: threading.Thread) -> str:
 
 
 @pytest.mark.parametrize(
+    "chosen", [{"name": 5}, {"description": b"x"}, {"effects": "no"}, {"time_limit": "1"}]
+)
+def test_what_is_chosen_for_a_tool_is_of_its_kind(chosen: dict[str, Any]) -> None:
+    with pytest.raises(BadTool, match=f"@tool: {next(iter(chosen))}: .* is not"):
+        tool(**chosen)(weather)
+
+
+@pytest.mark.parametrize(
     ("function", "why"),
     [
         (_bare, "needs a docstring"),
         (_many, "cannot have \\*cities"),
         (_untyped, "city of the tool _untyped needs a type hint"),
         (_odd, "make no schema"),
+        (5, "@tool: the function: 5 is not a function"),
+        (partial(_bare), "'' is no name for a tool"),
+        (max, "the type hints of the tool max cannot be read"),
     ],
 )
 def test_a_function_that_cannot_be_a_tool_is_refused_where_it_is_written(

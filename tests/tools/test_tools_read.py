@@ -66,7 +66,7 @@ async def test_a_long_line_is_cut_and_that_is_said(place: Place) -> None:
     said = await place.said("Read", file_path="a.txt")
 
     assert said.startswith("1\t" + "x" * 2_000 + "...\n2\tshort\n")
-    assert "1 lines are longer than 2000 characters" in said
+    assert "1 line is longer than 2000 characters" in said
 
 
 async def test_a_whole_answer_stays_below_the_cap_and_can_be_continued(place: Place) -> None:
