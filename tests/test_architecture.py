@@ -84,6 +84,7 @@ STRANGERS = {
         "mcp",
         "options",
         "permissions",
+        "plugged",
         "prompt",
         "quiet",
         "rewinding",
@@ -127,6 +128,7 @@ STRANGERS = {
         "mcp",
         "options",
         "permissions",
+        "plugins",
         "quiet",
         "rewinding",
         "sandbox",
@@ -151,6 +153,8 @@ STRANGERS = {
         "tools",
         "sessions",
     },
+    # It reads folders, and JSON with its places as settings files have it.
+    "plugins": {"configuration", "errors", "regular_files", "visible"},
     # It runs the loop again, and writes the real files: it stands above the other services.
     "recording": {
         "context",
