@@ -53,9 +53,10 @@ def _numbers(options: AgentOptions) -> Iterator[str]:
 def _words(options: AgentOptions) -> Iterator[str]:
     if not options.cwd.is_dir():
         yield f"cwd: no such folder: {options.cwd}"
-    for folder in options.directories:
-        if not folder.is_dir():
-            yield f"directories: no such folder: {folder}"
+    for name in ("directories", "plugins"):
+        for folder in getattr(options, name):
+            if not folder.is_dir():
+                yield f"{name}: no such folder: {folder}"
     if options.permission_mode is not None:
         yield from _one_of("permission_mode", options.permission_mode, tuple(PermissionMode))
     if options.sandbox is not None:

@@ -37,6 +37,7 @@ class Scope(StrEnum):
     LOCAL = "local"
     PROJECT = "project"
     USER = "user"
+    PLUGIN = "plugin"
 
 
 class BadDefinition(ValueError):
@@ -154,8 +155,8 @@ def parsed(
         "start_s": read.milliseconds("startupTimeout"),
         "call_s": read.milliseconds("timeout"),
         "required": read.switch("required"),
-        # A repository must not be able to vouch for itself.
-        "trusted": read.switch("trusted") and scope is not Scope.PROJECT,
+        # A repository must not be able to vouch for itself; nor must a plugin, written by others.
+        "trusted": read.switch("trusted") and scope not in (Scope.PROJECT, Scope.PLUGIN),
         "legacy": _legacy(raw),
         "fingerprint": fingerprint(name, raw),
     }
