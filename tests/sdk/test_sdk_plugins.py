@@ -13,7 +13,7 @@ from interlock.scripted import reply, tool_use
 from tests.mcp.support import FAKE
 from tests.plugins.writing import Written, plugin, runs
 from tests.sdk.conftest import Open
-from tests.sdk.house import of, result_of
+from tests.sdk.house import line, of, result_of
 
 
 def local(*plugins: Written) -> dict[str, Any]:
@@ -99,3 +99,54 @@ async def test_a_folder_that_is_not_there_is_refused_in_one_line(house: Open) ->
 
     assert raised.value.exit_code == 1
     assert lines == ["interlock: no such folder: /nowhere (--plugin-dir)"]
+
+
+async def test_plugins_are_read_anew_when_a_host_asks_for_it(house: Open, demo: Written) -> None:
+    here = house([reply("one"), reply("two"), reply("three")])
+    demo.agent("old", description="Old.")
+    served = {"command": sys.executable, "args": ["-S", str(FAKE)]}
+    demo.servers(gone=served)
+    host = await line(here, "--plugin-dir", str(demo.folder))
+    await host.prompt("first")
+    before = await host.hear("system", "init")
+    await host.hear("result")
+
+    (demo.folder / "agents" / "old.md").unlink()
+    demo.agent("new", description="New.")
+    demo.command("later")
+    demo.skill("pdf")
+    demo.hooks(UserPromptSubmit=[runs("echo told by a hook")])
+    demo.servers(echo=served, bad={"command": 1})
+    answer = (await host.ask("reload_plugins"))["response"]
+    await host.prompt("second")
+    after = await host.hear("system", "init")
+    await host.hear("result")
+    await host.leave()
+
+    assert before["agents"][-1] == "demo-plugin:old"
+    assert [one["name"] for one in before["mcp_servers"]] == ["plugin:demo-plugin:gone"]
+    assert answer["plugins"] == [{"name": "demo-plugin", "path": str(demo.folder)}]
+    assert answer["error_count"] == 1
+    commands = [one["name"] for one in answer["commands"]]
+    assert commands == after["slash_commands"]
+    assert {"demo-plugin:greet", "demo-plugin:later", "demo-plugin:pdf"} <= {*commands}
+    assert "demo-plugin:new" in [one["name"] for one in answer["agents"]]
+    assert "demo-plugin:old" not in after["agents"]
+    assert [(one["name"], one["status"]) for one in answer["mcpServers"]] == [
+        ("plugin:demo-plugin:echo", "connected")
+    ]
+    assert "mcp__plugin_demo-plugin_echo__echo" in after["tools"]
+    second = str(here.server.requests[1].body["messages"])
+    assert "told by a hook" in second
+    assert "- new, or changed: demo-plugin:new: New." in second
+    assert "new, or changed: demo-plugin:pdf" in second
+
+
+async def test_without_plugins_reading_them_anew_finds_none(house: Open) -> None:
+    host = await line(house([]))
+
+    answer = await host.ask("reload_plugins")
+    await host.leave()
+
+    assert answer["response"]["plugins"] == []
+    assert answer["response"]["error_count"] == 0
