@@ -15,6 +15,8 @@ from tests.plugins.writing import Written, plugin, runs
 from tests.sdk.conftest import Open
 from tests.sdk.house import line, of, result_of
 
+PATIENT = {"MCP_TIMEOUT": "60000", "INTERLOCK_MCP_GRACE_S": "60"}  # servers start slowly, too
+
 
 def local(*plugins: Written) -> dict[str, Any]:
     return {"plugins": [{"type": "local", "path": str(one.folder)} for one in plugins]}
@@ -53,7 +55,7 @@ async def test_its_command_is_filled_in_its_tools_are_there_without_setting_sour
     here = house([reply(tool_use(tool, {"text": "hi"})), reply("Done.")])
 
     messages = await here.query(
-        "/demo-plugin:greet", setting_sources=[], allowed_tools=[tool], **local(demo)
+        "/demo-plugin:greet", setting_sources=[], allowed_tools=[tool], env=PATIENT, **local(demo)
     )
 
     init = of(SystemMessage, messages)[0].data
@@ -106,7 +108,7 @@ async def test_plugins_are_read_anew_when_a_host_asks_for_it(house: Open, demo: 
     demo.agent("old", description="Old.")
     served = {"command": sys.executable, "args": ["-S", str(FAKE)]}
     demo.servers(gone=served)
-    host = await line(here, "--plugin-dir", str(demo.folder))
+    host = await line(here, "--plugin-dir", str(demo.folder), **PATIENT)
     await host.prompt("first")
     before = await host.hear("system", "init")
     await host.hear("result")
