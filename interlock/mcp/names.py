@@ -2,7 +2,8 @@
 
 The API takes letters, digits, `_` and `-`, and 64 of them are taken everywhere. A name that fits
 is kept as it is; any other is mended and gets a hash of what it was, so that two that differ stay
-two and a name is the same in every session. The way back is a table, never the name.
+two and a name is the same in every session. The way back is a table, never the name. A plugin's
+server `plugin:demo:db` is `plugin_demo_db`, as rules have it; who joins it sees that it is alone.
 """
 
 from __future__ import annotations
