@@ -24,7 +24,7 @@ from interlock.context.gauge import Fill, fill
 from interlock.drive import Finished
 from interlock.errors import UsageError
 from interlock.home import SessionPaths
-from interlock.hooks import Who, notified
+from interlock.hooks import SessionHooks, Who, notified
 from interlock.inbox import PrefetchSource, Priority, Queued, Waiting
 from interlock.joining import made_ready
 from interlock.knowledge import Knowledge
@@ -101,6 +101,10 @@ class Agent:
     def knowledge(self) -> Knowledge:
         """What it knows beside the conversation: notes, memory, skills."""
         return self._worker.knowledge
+
+    @property
+    def hooks(self) -> SessionHooks:
+        return self._shared.hooks
 
     @property
     def crew(self) -> Crew:

@@ -41,7 +41,7 @@ from interlock.settings import Settings
 from interlock.tools import meant
 from interlock.tools import names as tool_names
 
-_SKILLS = {Source.USER, Source.PROJECT}  # where skills may come from
+SKILLS = {Source.USER, Source.PROJECT}  # where skills may come from
 
 
 @frozen(kw_only=True)
@@ -85,11 +85,16 @@ def configured(
     helper = found.api_key_helper
     if key and helper is not None and settings.api_key is None and settings.auth_token is None:
         settings = attrs.evolve(settings, api_key=key_from(helper, found.environ, cwd))
-    return Configured(
+    made = Configured(
         options=_options(options, parts, found, flags, settings),
         settings=settings,
         configuration=found,
     )
+    if options.plugins is None:
+        return made
+    from interlock.plugged import plugged_into  # here: most sessions have none
+
+    return plugged_into(made, flags, only=options.skills)
 
 
 def _parts(
@@ -147,7 +152,7 @@ def _options(
             *(one.value for one in found.notes_excluded),
             *_notes_unwanted(flags, options.cwd.resolve(), settings.home),
         ),
-        skills=options.skills if _SKILLS & {*flags.sources} else (),
+        skills=options.skills if SKILLS & {*flags.sources} else (),
         auto_memory=_auto_memory(found, settings),
         memory_folder=_memory_folder(found),
         lent_tools=not found.managed_rules_only,

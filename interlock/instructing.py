@@ -15,7 +15,7 @@ from attrs import define, evolve, field, frozen
 
 from interlock.calling import Calling, denial_of
 from interlock.errors import SettingsError, UsageError
-from interlock.hooks import parse
+from interlock.hooks import parse, with_environment
 from interlock.permissions import BadRule, ChildGate, Gate, Rules, for_a_person
 from interlock.skills import (
     Given,
@@ -28,6 +28,7 @@ from interlock.skills import (
     pieces,
     read,
     takes_arguments,
+    with_variables,
 )
 from interlock.tools import Apart, ToolError
 from phases.world.messages import Json, Kind, Media, Message, Text, ToolResult
@@ -137,9 +138,10 @@ class Instructing:
         return self.book.news()
 
     def open_folders(self) -> None:
-        """What belongs to a skill can be read unasked."""
-        folders = (one.folder.resolve() for one in self.book.skills.values() if one.folder)
-        readable = tuple(dict.fromkeys((*self.gate.judge.readable, *folders)))
+        """What belongs to a skill can be read unasked; so can the plugin it comes with."""
+        folders = (one.home or one.folder for one in self.book.skills.values())
+        real = (folder.resolve() for folder in folders if folder is not None)
+        readable = tuple(dict.fromkeys((*self.gate.judge.readable, *real)))
         self.gate.judge = evolve(self.gate.judge, readable=readable)
 
     # --- for a person ------------------------------------------------------------------------
@@ -205,7 +207,8 @@ class Instructing:
 
     def _variables(self, skill: Skill) -> Mapping[str, str]:
         folder = str(skill.path.parent)
-        return {"CLAUDE_SKILL_DIR": folder, "CLAUDE_SESSION_ID": self.session_id}
+        usual = {"CLAUDE_SKILL_DIR": folder, "CLAUDE_SESSION_ID": self.session_id}
+        return {**usual, **skill.variables}
 
     async def _filled(self, skill: Skill, template: str, given: Given, cwd: Path) -> str:
         found = [evolve(one, text=filled(one.text, given)) for one in pieces(template)]
@@ -235,8 +238,9 @@ class Instructing:
         if not self.lends or not skill.allowed_tools:
             return
         origin = f"{skill.kind} {skill.name}, {skill.path}"
+        texts = (with_variables(text, skill.variables) for text in skill.allowed_tools)
         try:
-            rules = Rules.parse(allow=[(text, origin) for text in skill.allowed_tools])
+            rules = Rules.parse(allow=[(text, origin) for text in texts])
         except BadRule as error:
             raise UsageError(f"allowed-tools: {error}") from error
         self.borrower.lend(rules.allow)
@@ -246,7 +250,8 @@ class Instructing:
         if not skill.hooks or not self.hooked or self.calling is None:
             return
         try:
-            self.calling.lend_hooks(parse(skill.hooks, f"{skill.kind} {skill.name}, {skill.path}"))
+            found = parse(skill.hooks, f"{skill.kind} {skill.name}, {skill.path}")
+            self.calling.lend_hooks(tuple(with_environment(one, skill.variables) for one in found))
         except SettingsError as error:
             raise UsageError(str(error)) from error
 

@@ -34,10 +34,11 @@ from interlock.memory.relevant import Choose
 from interlock.options import Options
 from interlock.permissions import ChildGate, Gate
 from interlock.planning import Planning
+from interlock.plugins import Plugins
 from interlock.prompt import Part, estimated_tokens
 from interlock.settings import Settings
 from interlock.skilled import SkillNews, SkillSource, UsedSkills
-from interlock.skills import SkillBook
+from interlock.skills import Skill, SkillBook
 from interlock.speech import Speech
 from interlock.tools import Tool
 from interlock.touching import touched
@@ -60,6 +61,7 @@ class Knowledge:
     notes: LazyNotes
     memory: AutoMemory | None  # None: switched off
     instructing: Instructing
+    plugins: Plugins | None = None  # whose skills are among these
     front: dict[str, int] = field(factory=dict)  # tokens of what stands before the conversation
     files_told: set[Path] = field(factory=set)  # that prefetches have told of
 
@@ -69,7 +71,7 @@ class Knowledge:
     ) -> Knowledge:
         """With the agent's own folders opened to it: its memory, the files of skills."""
         instructing = Instructing(
-            book=book_of(settings, cwd, gate.withholds, options.skills),
+            book=book_of(settings, cwd, gate.withholds, options.skills, options.shipped),
             gate=gate,
             borrower=gate,
             session_id=session_id,
@@ -83,7 +85,7 @@ class Knowledge:
             own = memory.folder.resolve()
             gate.judge = evolve(gate.judge, writable=(*gate.judge.writable, own))
         notes = notes_of(options, settings, cwd, gate.withholds)
-        return cls(notes=notes, memory=memory, instructing=instructing)
+        return cls(notes=notes, memory=memory, instructing=instructing, plugins=options.plugins)
 
     def child(
         self,
@@ -114,7 +116,7 @@ class Knowledge:
         lie there. Skills of the tree itself, which may be in no commit, are known as well."""
         there, here = notes_of(options, settings, root, withheld, copy), self.instructing.book
         folders = (*here.folders, *there.places.folders)
-        book = SkillBook.of(here.home, folders, here.budget, here.only, withheld)
+        book = SkillBook.of(here.home, folders, here.budget, here.only, withheld, here.shipped)
         return evolve(self, notes=there, instructing=evolve(self.instructing, book=book))
 
     def takes_calls(self, calling: Calling) -> None:
@@ -217,12 +219,16 @@ def notes_of(
 
 
 def book_of(
-    settings: Settings, cwd: Path, withheld: Withheld, only: Iterable[str] | None = None
+    settings: Settings,
+    cwd: Path,
+    withheld: Withheld,
+    only: Iterable[str] | None = None,
+    shipped: tuple[Skill, ...] = (),
 ) -> SkillBook:
-    """The skills and commands of the user and of the project that `cwd` belongs to."""
+    """The skills and commands of the user, of the project that `cwd` belongs to, of plugins."""
     folders = Places(cwd=cwd, home=settings.home).folders
     budget = int(settings.limits.skill_listing_budget * BYTES_PER_TOKEN)
-    return SkillBook.of(settings.home, folders, budget, only, withheld)
+    return SkillBook.of(settings.home, folders, budget, only, withheld, shipped)
 
 
 def memory_of(

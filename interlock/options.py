@@ -16,6 +16,8 @@ if TYPE_CHECKING:  # the other way round it imports these
     from interlock.agents.definition import AgentDefinition
     from interlock.hooks.hook import Hook
     from interlock.mcp.settings import McpSettings
+    from interlock.plugins.plugin import Plugins
+    from interlock.skills.skill import Skill
 
 
 class PermissionMode(StrEnum):
@@ -119,3 +121,5 @@ class Options:
     sandbox_mode: Mode | None = None  # None: as `sandbox` says
     sandbox: SandboxSettings = field(factory=SandboxSettings)
     mcp: McpSettings | None = None  # servers whose tools are offered too
+    plugins: Plugins | None = None  # that were named, and read
+    shipped: tuple[Skill, ...] = ()  # the skills and commands of these

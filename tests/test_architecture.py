@@ -88,6 +88,7 @@ STRANGERS = {
         "mcp",
         "options",
         "permissions",
+        "plugged",
         "prompt",
         "quiet",
         "rewinding",
@@ -144,6 +145,7 @@ STRANGERS = {
         "mcp",
         "options",
         "permissions",
+        "plugins",
         "quiet",
         "rewinding",
         "sandbox",
@@ -171,6 +173,8 @@ STRANGERS = {
         "tools",
         "sessions",
     },
+    # It reads folders, and JSON with its places as settings files have it.
+    "plugins": {"configuration", "errors", "regular_files", "visible"},
     # It runs the loop again, and writes the real files: it stands above the other services.
     "recording": {
         "counted",

@@ -33,6 +33,11 @@ class Catalogue:
         """The built-in ones, and over them those that are given, the later over the earlier."""
         return cls({one.name: one for one in (*BUILT_IN, *given)})
 
+    def with_those_of(self, origin: str, types: Iterable[AgentDefinition]) -> Catalogue:
+        """The same with these types, and no others whose origin begins so: a plugin's, say."""
+        rest = {n: one for n, one in self.types.items() if not one.origin.startswith(origin)}
+        return Catalogue({**{one.name: one for one in types}, **rest})
+
     def find(self, name: str | None, among: tuple[str, ...] | None = None) -> AgentDefinition:
         """The type that a call names; without a name the general one. Raises UnknownType."""
         wanted = (name or "").strip() or GENERAL

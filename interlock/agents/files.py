@@ -11,9 +11,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from interlock.agents.definition import KNOWN, AgentDefinition, BadDefinition, definition_of
 from interlock.errors import UsageError
@@ -21,9 +22,11 @@ from interlock.front_matter import fronted
 from interlock.json_flag import object_in
 from interlock.memory.withheld import Withheld, told_freely
 from interlock.regular_files import read_regular
+from phases.world.messages import Json
 
 LARGEST = 200_000  # bytes; a prompt that is longer leaves no room to work in
 _MOST = 500  # files of one folder; a folder with more holds something else
+_NOT_SHIPPED = ("hooks", "mcpServers", "permissionMode")  # have no effect in a plugin's agent
 _PROJECT_FOLDERS = (".claude", ".interlock")  # the later goes over the earlier
 
 
@@ -34,6 +37,7 @@ class Found:
     types: dict[str, AgentDefinition] = field(factory=dict)
     warnings: list[str] = field(factory=list)  # what may do something else than was meant
     notes: list[str] = field(factory=list)  # keys that do nothing here: told on request
+    denied: list[str] = field(factory=list)  # keys of a plugin's agents that are not its to set
     withheld: Withheld = told_freely
 
 
@@ -55,6 +59,27 @@ def found(
             place = folder / name / "agents"
             if not (user and place == home / "agents"):
                 _take(place, "project", cwd, result)
+    return result
+
+
+def shipped(files: Mapping[str, Path], origin: str, variables: Mapping[str, str]) -> Found:
+    """The agent types of a plugin: its files by the names they go by, whatever these say.
+
+    Rights, hooks and servers are not a plugin's to give to an agent: its own are looked at where
+    it is chosen, these would come with a call of the model's. `variables` stand in their texts.
+    """
+    result = Found()
+    for name, path in files.items():
+        try:
+            made = _read(path, origin, result, {"name": name}, without=_NOT_SHIPPED)
+        except OSError as error:
+            result.warnings.append(f"{path}: it cannot be read: {error.strerror or error}")
+            continue
+        if made is not None:
+            prompt = made.prompt
+            for variable, value in variables.items():
+                prompt = prompt.replace(f"${{{variable}}}", value)
+            result.types[name] = evolve(made, prompt=prompt)
     return result
 
 
@@ -108,7 +133,14 @@ def _files(folder: Path, result: Found) -> Sequence[Path]:
     return paths[:_MOST]
 
 
-def _read(path: Path, origin: str, result: Found) -> AgentDefinition | None:
+def _read(
+    path: Path,
+    origin: str,
+    result: Found,
+    fixed: Mapping[str, Json] = MappingProxyType({}),
+    without: Sequence[str] = (),
+) -> AgentDefinition | None:
+    """`fixed` fields go over those of the file; those it is read `without` have no effect."""
     data = read_regular(path)
     if len(data) > LARGEST:
         result.warnings.append(f"{path}: {len(data):,} bytes; an agent has at most {LARGEST:,}")
@@ -125,10 +157,14 @@ def _read(path: Path, origin: str, result: Found) -> AgentDefinition | None:
         result.warnings.append(f"{path}:1: {why}; it is left out")
         return None
     try:
-        made = definition_of(parts.fields, prompt=parts.body, origin=origin)
+        fields = {key: value for key, value in parts.fields.items() if key not in without}
+        made = definition_of({**fields, **fixed}, prompt=parts.body, origin=origin)
     except BadDefinition as error:
         result.warnings.append(f"{path}:{_line(text, error.field)}: {error}; it is left out")
         return None
+    for key in (key for key in without if parts.fields.get(key)):
+        where = f"{path}:{_line(text, key)}"
+        result.denied.append(f"{where}: {key} has no effect in an agent of a plugin")
     for key in made.unheard:
         result.notes.append(f"{path}:{_line(text, key)}: {key} has no effect here")
     for key in made.unknown:

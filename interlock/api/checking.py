@@ -148,6 +148,7 @@ _END_OF_NAME = re.compile(r"\W")
 _CHECKS: Mapping[str, Callable[[str, Any], Iterator[str]]] = {
     "cwd": _folder,
     "directories": partial(_each, _folder),
+    "plugins": partial(_each, _folder),
     "model": _name,
     "fallback_models": partial(_each, _name),
     "answer": _answer,

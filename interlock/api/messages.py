@@ -41,6 +41,7 @@ class Init:
     agents: tuple[str, ...]
     commands: tuple[str, ...]  # slash commands of files, skills and servers
     servers: tuple[Status, ...]  # of MCP
+    plugins: tuple[str, ...] = ()
     transcript: Path
 
 

@@ -6,6 +6,7 @@ import json
 import uuid
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import Any
 
 from attrs import evolve, frozen
@@ -22,6 +23,7 @@ from interlock.errors import OptionsError
 from interlock.mcp import McpSettings, in_process
 from interlock.options import Options, PermissionMode, Resume
 from interlock.permissions import BadRule
+from interlock.plugins import read_plugins
 from interlock.sandbox.policy import Mode
 from interlock.settings import Settings
 
@@ -121,6 +123,7 @@ def _options(asked: AgentOptions, form: AnswerForm | None) -> Options:
         record=asked.record,
         agents=asked.agents,
         sandbox_mode=None if asked.sandbox is None else Mode(asked.sandbox),
+        plugins=read_plugins(map(Path.absolute, asked.plugins)) if asked.plugins else None,
     )
 
 

@@ -166,6 +166,7 @@ class AgentOptions:
     hooks: tuple[OneHook, ...] = field(default=(), converter=_hooks)
     endings: tuple[Ending, ...] = field(default=(), converter=_endings)
 
+    plugins: tuple[Path, ...] = field(default=(), converter=_paths)  # folders, one each
     skills: tuple[str, ...] | None = field(default=None, converter=_maybe_names)  # only these
     asking: Asking = field(factory=Asking)  # thinking, effort, betas
 

@@ -200,6 +200,7 @@ class Turn:
 
     def _init(self) -> Init:
         agent = self.agent
+        plugins = agent.knowledge.plugins
         return Init(
             session_id=agent.session_id,
             model=agent.model,
@@ -209,6 +210,7 @@ class Turn:
             agents=agent.agents,
             commands=tuple(sorted(agent.knowledge.instructing.commands())),
             servers=tuple(agent.servers.status()),
+            plugins=() if plugins is None else tuple(one.name for one in plugins.loaded),
             transcript=agent.transcript_path,
         )
 

@@ -11,7 +11,8 @@ import orjson
 from interlock.agents.catalogue import Catalogue
 from interlock.agents.definition import INHERIT, AgentDefinition
 from interlock.agents.files import found, from_json
-from interlock.cli.flags import Parser, decoded
+from interlock.cli.flags import Parser, add_plugins, decoded
+from interlock.cli.headless import plugins_of
 from interlock.cli.main import complain
 from interlock.cli.place import insist_on_stdout
 from interlock.configuration import Flags, load, sources_of
@@ -20,6 +21,7 @@ from interlock.counted import counted
 from interlock.home import home_of
 from interlock.options import Options
 from interlock.permissions.explain import judge_of
+from interlock.plugged import ORIGIN
 from interlock.remote.token import VARIABLE
 from interlock.tools import names
 
@@ -30,22 +32,26 @@ def run(argv: Sequence[str]) -> int:
     """Print the list. The exit code says whether all files could be used."""
     parser = Parser(prog="interlock agents", allow_abbrev=False)
     parser.add_argument("--agents", metavar="JSON|@FILE", help="as a run takes it")
+    add_plugins(parser)
     parser.add_argument("--json", action="store_true", help="for programs")
     asked = parser.parse_args([decoded(each) for each in argv])
     insist_on_stdout()
     cwd, flags = Path.cwd().resolve(), Flags(sources=sources_of(None))
-    settings = configured(Options(cwd=cwd), flags, os.environ, key=False)
-    withheld = judge_of(settings.options).withholds
+    asking = Options(cwd=cwd, plugins=plugins_of(asked.plugin_dir))
+    options = configured(asking, flags, os.environ, key=False).options
+    withheld = judge_of(options).withholds
     files = found(cwd, home_of(os.environ), withheld=withheld)
     given = from_json(asked.agents) if asked.agents else ()
-    types = Catalogue.of((*files.types.values(), *given)).types.values()
+    shipped = (one for one in options.agents if one.origin.startswith(ORIGIN))
+    broken = () if options.plugins is None else options.plugins.problems
+    types = Catalogue.of((*shipped, *files.types.values(), *given)).types.values()
     if asked.json:
         print(orjson.dumps([_object(one) for one in types]).decode())
     else:
         print("\n".join([*(line for one in types for line in _lines(one)), *_remotes()]))
-    for line in (*files.warnings, *files.notes):
+    for line in (*(one.line for one in broken), *files.warnings, *files.notes):
         complain(line)
-    return 1 if files.warnings else 0
+    return 1 if files.warnings or broken else 0
 
 
 def _remotes() -> Iterator[str]:

@@ -28,7 +28,7 @@ from interlock.cli.stream_json import StreamJson
 from interlock.cli.verdict import line_of as error_line_of
 from interlock.configured import Configured, configured
 from interlock.control import Controlled, Opening
-from interlock.control.greeting import commands_of
+from interlock.control.greeting import listed
 from interlock.control.keeping import Keeper
 from interlock.control.mirror import Mirror
 from interlock.control.servers import parted
@@ -39,6 +39,8 @@ from interlock.errors import UsageError
 from interlock.housekeeping import Housekeeping
 from interlock.permissions import Asker, NobodyAsks
 from interlock.permissions import Update as Change
+from interlock.plugged import Plugged, plugged
+from interlock.plugins import read_plugins
 from interlock.settings import Settings
 from interlock.summary import RunSummary, broken
 from interlock.tools import Person
@@ -131,6 +133,12 @@ class Door:
                 limits = self.settings.limits
                 return ToolAsker(name=tool, limits=limits, stop=asks.interrupt), None
 
+    def plugins(self) -> Plugged:
+        options = self.found.options
+        named = () if options.plugins is None else options.plugins.folders
+        found = plugged(read_plugins(named), os.environ)
+        return found.allowed(hooks=options.lent_hooks, servers=not self.asked.strict_mcp_config)
+
     def keep(self, update: Change) -> None:
         options, home = self.found.options, self.settings.home
         Keeper(cwd=options.cwd.resolve(), home=home, tell=complain).keep(update)
@@ -182,15 +190,6 @@ class Door:
         id_ = self.found.options.session_id or str(uuid4())
         said = result_of(broken(id_, problem))
         self.write(said | {"terminal_reason": None})
-
-
-def listed(agent: Agent) -> dict[str, Any]:
-    """What of the session stands in its `init` messages."""
-    instructing = agent.knowledge.instructing
-    return {
-        "slash_commands": [one["name"] for one in commands_of(agent)],
-        "skills": sorted(instructing.book.skills),
-    }
 
 
 def _exit_code(summary: RunSummary | None, output: Output, signals: Signals) -> int:

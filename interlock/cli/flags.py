@@ -186,8 +186,13 @@ def _add_session(parser: Parser) -> None:
     )
     add("--resume-drops-turn", metavar="PROMPT", help="with it: only this prompt's turn is left")
     add("--session-mirror", action="store_true", help="with stream-json: told what is written")
-    add("--plugin-dir", action="append", metavar="DIR", help="refused: there are no plugins here")
+    add_plugins(parser)
     add("--session-id", type=_uuid, metavar="UUID", help="of the new session or branch")
+
+
+def add_plugins(parser: argparse.ArgumentParser) -> None:
+    words = "load the plugin in this folder; once for each"
+    parser.add_argument("--plugin-dir", action="append", metavar="DIR", help=words)
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -205,11 +210,6 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     words = [*flags.prompt, *given[dashes + 1 :]]
     flags.prompt = " ".join(words) if words else None
     _insist_on_one_session(flags)
-    if flags.plugin_dir:
-        raise UsageError(
-            f"--plugin-dir {flags.plugin_dir[0]}: plugins are not supported; put its skills, "
-            "commands and agents into .claude/, its servers into --mcp-config"
-        )
     if flags.input_format != "stream-json":
         _insist_on_no_host(flags)
     if flags.system_prompt is not None and flags.system_prompt_file is not None:

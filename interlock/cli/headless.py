@@ -10,10 +10,11 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, redirect_stdout, suppress
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from attrs import frozen
 
@@ -41,6 +42,9 @@ from interlock.structured import schema_in
 from interlock.summary import RunSummary, broken
 from interlock.tools.ask_user import Person
 from phases.world.updates import Show
+
+if TYPE_CHECKING:
+    from interlock.plugins import Plugins
 
 
 class Agent(Session, Protocol):
@@ -147,6 +151,7 @@ def options_of(asked: argparse.Namespace) -> Options:
         asking=asking_of(asked),
         include_partial_messages=asked.include_partial_messages,
         record=asked.record,
+        plugins=plugins_of(asked.plugin_dir),
     )
 
 
@@ -208,6 +213,16 @@ def folder_of(given: str | None, flag: str = "--cwd") -> Path:
     if not folder.is_dir():
         raise UsageError(f"no such folder: {given} ({flag})")
     return folder
+
+
+def plugins_of(given: Sequence[str] | None) -> Plugins | None:
+    """The plugins that flags name. Raises UsageError for a folder that is not there."""
+    if not given:
+        return None
+    from interlock.plugins import read_plugins  # here: most sessions have none
+
+    named = (str(Path(each).expanduser()) if each else each for each in given)
+    return read_plugins(folder_of(each, "--plugin-dir") for each in named)
 
 
 def _prompt(asked: argparse.Namespace) -> str:
@@ -290,14 +305,18 @@ def renderer_of(job: Job, session: Session, output: Output) -> Renderer:
     live = Live(write=_stderr, verbose=job.verbose)
     match job.output_format:
         case "stream-json":
+            from interlock.agent import Agent as Whole
             from interlock.cli.stream_json import StreamJson
+            from interlock.control.greeting import listed
 
+            whole = session if isinstance(session, Whole) else None
             return StreamJson(
                 output=output,
                 session=session,
                 key_source=key_source(job.settings),
                 partial=job.options.include_partial_messages,
                 hook_events=job.hook_events,
+                listed=dict if whole is None else partial(listed, whole),
             )
         case "json":
             return Json(output=output, live=live)

@@ -9,7 +9,7 @@ import argparse
 import os
 from collections.abc import Iterator, Sequence
 
-from interlock.cli.flags import Parser, decoded
+from interlock.cli.flags import Parser, add_plugins, decoded
 from interlock.cli.place import folder_of, insist_on_stdout
 from interlock.errors import SettingsError
 from interlock.hooks.registering import parse
@@ -20,6 +20,7 @@ _WIDTH = 100  # characters of a description
 
 def run(argv: Sequence[str]) -> int:
     """Run the command. Raises SettingsError for an environment that cannot be used."""
+    from interlock.cli.headless import plugins_of
     from interlock.configuration import Flags, sources_of
     from interlock.configured import configured
     from interlock.knowledge import book_of
@@ -29,17 +30,22 @@ def run(argv: Sequence[str]) -> int:
     asked = _parser().parse_args([decoded(each) for each in argv])
     insist_on_stdout()
     folder = folder_of(asked.cwd)
-    found = configured(Options(cwd=folder), Flags(sources=sources_of(None)), os.environ, key=False)
-    book = book_of(found.settings, folder, judge_of(found.options).withholds)
-    for line in told(book):
+    asking = Options(cwd=folder, plugins=plugins_of(asked.plugin_dir))
+    found = configured(asking, Flags(sources=sources_of(None)), os.environ, key=False)
+    options = found.options
+    withheld, shipped = judge_of(options).withholds, options.shipped
+    book = book_of(found.settings, folder, withheld, shipped=shipped)
+    broken = () if options.plugins is None else options.plugins.problems
+    for line in (*told(book), *(f"! {one.line}" for one in broken)):
         print(line)
-    unusable = any(problem.unusable for problem in book.found.problems)
+    unusable = bool(broken) or any(problem.unusable for problem in book.found.problems)
     return 1 if unusable or any(map(_hooks_problem, book.skills.values())) else 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(prog="interlock skills", allow_abbrev=False)
     parser.add_argument("--cwd", metavar="DIR", help="the working folder")
+    add_plugins(parser)
     return parser
 
 

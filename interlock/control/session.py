@@ -21,6 +21,7 @@ from interlock.control.hooks import HostHooks, hooks_of
 from interlock.control.mcp_requests import McpRequests
 from interlock.control.opening import BadOpening, Opening, opening_of
 from interlock.control.person import HostPerson
+from interlock.control.plugin_requests import PluginRequests
 from interlock.control.requests import Requests
 from interlock.control.servers import Hosted
 from interlock.control.states import States
@@ -30,6 +31,7 @@ from interlock.errors import InterlockError, UsageError
 from interlock.hooks import HookMatcher
 from interlock.mcp.names import server_part
 from interlock.permissions import BadRule, Update
+from interlock.plugged import Plugged
 from interlock.settings import Settings
 from interlock.summary import RunSummary
 from phases.world.updates import Show
@@ -65,6 +67,10 @@ class Host(Protocol):
     def states(self) -> States: ...
     def told_of_mode(self, agent: Agent) -> None: ...
     async def local(self, agent: Agent, line: str, show: Show) -> RunSummary | None: ...
+    def plugins(self) -> Plugged:
+        """The plugins that were named, read anew."""
+        ...
+
     def keep(self, update: Update) -> None:
         """A change of permissions is meant to outlive the session."""
         ...
@@ -216,7 +222,9 @@ class Controlled:
         )
         of_servers = McpRequests(servers=agent.servers, hosted=asks.hosted, ask=self._exchange.ask)
         agent.idle_show = turns.show
+        of_plugins = PluginRequests(agent=agent, read=self.host.plugins)
         self._exchange.handlers |= requests.handlers() | of_servers.handlers()
+        self._exchange.handlers |= of_plugins.handlers()
         self._agent, self._turns = agent, turns
         if self._first is not None:
             self._exchange.answer(self._first.request_id, greeting(agent, hooks.never))

@@ -6,7 +6,7 @@ stands where the agent hears them. docs/hooks.md is for those who write them.
 
 from interlock.hooks.command import Trees
 from interlock.hooks.events import Event, OnFailure
-from interlock.hooks.hook import Hook, HookFunction, HookMatcher
+from interlock.hooks.hook import Hook, HookFunction, HookMatcher, with_environment
 from interlock.hooks.idle import idle
 from interlock.hooks.ports import (
     HookedRequests,
@@ -48,4 +48,5 @@ __all__ = [
     "session_ended",
     "session_started",
     "subagent_started",
+    "with_environment",
 ]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from shlex import quote
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from interlock.hooks.events import FACTS, Effect, Event, OnFailure
 
@@ -70,6 +71,7 @@ class Hook:
     timeout: float
     on_failure: OnFailure
     origin: str  # where it stands: a file and the place in it
+    environment: Mapping[str, str] = field(factory=dict, hash=False)  # of a command, of its own
 
     @property
     def name(self) -> str:
@@ -92,6 +94,19 @@ class HookMatcher:
     matcher: str | None = None
     timeout: float | None = None  # seconds; None: as the event has it
     on_failure: OnFailure | str | None = None
+
+
+def with_environment(hook: Hook, variables: Mapping[str, str]) -> Hook:
+    """A command with these in its environment, those of the folder that it belongs to, say.
+
+    Where a value is one plain word it is also written in for its `${NAME}`, which so means the
+    same in single quotes; any other is left to the shell, which makes no command of it.
+    """
+    line = hook.run
+    if isinstance(line, str):
+        for name, value in variables.items():
+            line = line.replace(f"${{{name}}}", value if quote(value) == value else f"${{{name}}}")
+    return evolve(hook, run=line, environment={**hook.environment, **variables})
 
 
 def strictest(hooks: Sequence[Hook]) -> Hook:

@@ -154,10 +154,12 @@ class SessionHooks:
 
     def _chosen(self, event: Event, about: str | None, agent_id: str | None) -> tuple[Hook, ...]:
         """In the order of configuration; what stands there several times runs once."""
-        same: dict[str | int, list[Hook]] = {}
+        same: dict[tuple[object, ...] | int, list[Hook]] = {}
         for hook in (*self.hooks, *self._lent.get(agent_id, ())):
             if hook.event is event and hook.matcher.holds(about):
-                what = hook.run if isinstance(hook.run, str) else id(hook.run)
+                # The same words in another plugin's environment are another command.
+                own = tuple(hook.environment.items())
+                what = (hook.run, own) if isinstance(hook.run, str) else id(hook.run)
                 same.setdefault(what, []).append(hook)
         return tuple(strictest(entries) for entries in same.values())
 
@@ -186,7 +188,7 @@ class SessionHooks:
         ran = Ran(code=None, problem="was interrupted")
         outcome = "cancelled"
         try:
-            ran = await self._command(hook.run, hook.timeout, payload, who, id_).run()
+            ran = await self._command(hook, hook.run, payload, who, id_).run()
             word = heard(hook, ran)
             outcome = "success" if word.broken is None and ran.code == 0 else "error"
         finally:
@@ -204,7 +206,7 @@ class SessionHooks:
                 )
         return word
 
-    def _command(self, line: str, timeout: float, payload: bytes, who: Who, id_: str) -> Command:
+    def _command(self, hook: Hook, line: str, payload: bytes, who: Who, id_: str) -> Command:
         self._ran = True
         root = str(self.facts.root)
         cwd = who.cwd or root
@@ -214,9 +216,14 @@ class SessionHooks:
             line=line,
             payload=payload,
             cwd=Path(cwd) if is_open else self.facts.root,
-            environment={**os.environ, "CLAUDE_PROJECT_DIR": root, "INTERLOCK_PROJECT_DIR": root},
+            environment={
+                **os.environ,
+                "CLAUDE_PROJECT_DIR": root,
+                "INTERLOCK_PROJECT_DIR": root,
+                **hook.environment,
+            },
             mark=f"{self._mark}{id_}",
-            timeout=timeout,
+            timeout=hook.timeout,
             trees=self.trees,
         )
 

@@ -37,6 +37,7 @@ class Scope(StrEnum):
     LOCAL = "local"
     PROJECT = "project"
     USER = "user"
+    PLUGIN = "plugin"
 
 
 class BadDefinition(ValueError):
@@ -154,8 +155,8 @@ def parsed(
         "start_s": read.milliseconds("startupTimeout"),
         "call_s": read.milliseconds("timeout"),
         "required": read.switch("required"),
-        # A repository must not be able to vouch for itself.
-        "trusted": read.switch("trusted") and scope is not Scope.PROJECT,
+        # A repository must not be able to vouch for itself; nor must a plugin, written by others.
+        "trusted": read.switch("trusted") and scope not in (Scope.PROJECT, Scope.PLUGIN),
         "legacy": _legacy(raw),
         "fingerprint": fingerprint(name, raw),
     }
@@ -190,7 +191,7 @@ def _transport(raw: Mapping[str, Json]) -> Transport:
     kind = raw.get("type")
     if kind is None:
         kind = "http" if "url" in raw and "command" not in raw else "stdio"
-    if kind not in _TYPES:
+    if not isinstance(kind, str) or kind not in _TYPES:
         raise BadDefinition(f"has the type {kind!r}; write one of stdio, http, sse")
     return _TYPES[kind]
 
@@ -203,7 +204,7 @@ def _oauth(raw: Json, environ: Mapping[str, str]) -> OAuth:
     if unknown:
         raise BadDefinition(f"has {unknown[0]!r} in oauth; there are {', '.join(_OAUTH)}")
     grant = raw.get("grant", Grant.PERSON.value)
-    if grant not in set(Grant):
+    if grant not in list(Grant):
         raise BadDefinition(f"has the grant {grant!r}; write {' or '.join(Grant)}")
     port = raw.get("callbackPort", 0)
     if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port < 65_536:

@@ -2,7 +2,8 @@
 
 The API takes letters, digits, `_` and `-`, and 64 of them are taken everywhere. A name that fits
 is kept as it is; any other is mended and gets a hash of what it was, so that two that differ stay
-two and a name is the same in every session. The way back is a table, never the name.
+two and a name is the same in every session. The way back is a table, never the name. A plugin's
+server `plugin:demo:db` is `plugin_demo_db`, as rules have it; who joins it sees that it is alone.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import hashlib
 import re
 
 PREFIX = "mcp__"
+PLUGIN = "plugin:"  # before the names of a plugin and of a server it brings
+_PLUGIN_ROOM = 40  # letters of `plugin_<plugin>_<server>`, by which users write their rules
 LONGEST = 64  # the API allows 128, gateways before other providers 64
 _ODD = re.compile(r"[^a-zA-Z0-9_-]")
 _HASH = 8  # letters of a hash: by chance two in four thousand million are the same
@@ -18,7 +21,10 @@ _HASH = 8  # letters of a hash: by chance two in four thousand million are the s
 
 def server_part(server: str) -> str:
     """A server's name as rules and tools write it: `mcp__<this>`."""
-    return _mended(server, LONGEST // 2 - len(PREFIX), f"server {server}", _fits_as_server(server))
+    room, plain = LONGEST // 2 - len(PREFIX), server
+    if server.startswith(PLUGIN):
+        room, plain = _PLUGIN_ROOM, server.replace(":", "_")
+    return _mended(plain, room, f"server {server}", _fits_as_server(plain, room))
 
 
 def tool_name(server: str, tool: str) -> str:
@@ -40,10 +46,10 @@ def server_of(name: str) -> str | None:
     return name.removeprefix(PREFIX).partition("__")[0] or None
 
 
-def _fits_as_server(name: str) -> bool:
+def _fits_as_server(name: str, room: int) -> bool:
     # Two underscores end the server's part: inside it they would make another server's tools.
     clean = _ODD.search(name) is None and "__" not in name and not name.endswith("_")
-    return clean and 0 < len(name) <= LONGEST // 2 - len(PREFIX)
+    return clean and 0 < len(name) <= room
 
 
 def _mended(name: str, room: int, whole: str, fits: bool) -> str:

@@ -5,7 +5,7 @@ there are; `arguments` and `inserts` say how the text of one is filled in. Runni
 for is not done here.
 """
 
-from interlock.skills.arguments import Given, filled, takes_arguments
+from interlock.skills.arguments import Given, filled, takes_arguments, with_variables
 from interlock.skills.book import SkillBook
 from interlock.skills.finding import Catalogue, Problem, catalogue
 from interlock.skills.inserts import Piece, Sort, pieces
@@ -31,4 +31,5 @@ __all__ = [
     "pieces",
     "read",
     "takes_arguments",
+    "with_variables",
 ]

@@ -56,9 +56,14 @@ def filled(template: str, given: Given) -> str:
             return given.text
         return words[at] if 0 <= at < len(words) else ""
 
-    for name, value in given.variables.items():
-        template = template.replace(f"${{{name}}}", value)
-    return _PLACE.sub(put, template)
+    return _PLACE.sub(put, with_variables(template, given.variables))
+
+
+def with_variables(text: str, variables: Mapping[str, str]) -> str:
+    """The text with what each `${NAME}` of these stands for."""
+    for name, value in variables.items():
+        text = text.replace(f"${{{name}}}", value)
+    return text
 
 
 def _is_place(found: re.Match[str], names: Sequence[str]) -> bool:

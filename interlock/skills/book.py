@@ -25,6 +25,7 @@ class SkillBook:
     budget: int  # characters of the list
     only: frozenset[str] | None = None  # the names of those that count; None: all
     withheld: Withheld = told_freely
+    shipped: tuple[Skill, ...] = ()  # those of plugins
     found: Catalogue = field(factory=Catalogue)
     awake: set[str] = field(factory=set)  # skills for some files, such as were worked with
     listing: str = field(default="", init=False)  # for the model, as things were at the start
@@ -40,10 +41,16 @@ class SkillBook:
         budget: int,
         only: Iterable[str] | None = None,
         withheld: Withheld = told_freely,
+        shipped: tuple[Skill, ...] = (),
     ) -> SkillBook:
         chosen = None if only is None else frozenset(only)
         book = cls(
-            home=home, folders=tuple(folders), budget=budget, only=chosen, withheld=withheld
+            home=home,
+            folders=tuple(folders),
+            budget=budget,
+            only=chosen,
+            withheld=withheld,
+            shipped=shipped,
         )
         book.look()
         book._front = book._told = book._listed()
@@ -77,8 +84,16 @@ class SkillBook:
         self.folders = (*new, *self.folders)
         now = marks(self.home, self.folders)
         if now != self._marks:
-            found = catalogue(self.home, self.folders, self.withheld)
+            found = catalogue(self.home, self.folders, self.withheld, self.shipped)
             self._marks, self.found = now, self._chosen(found)
+
+    def ship(self, shipped: tuple[Skill, ...]) -> None:
+        """These come with plugins from now on, in place of those that did. Where they were all
+        that counts they are so again."""
+        if self.only == frozenset(one.name for one in self.shipped):
+            self.only = frozenset(one.name for one in shipped)
+        self.shipped, self._marks = shipped, None
+        self.look()
 
     def _chosen(self, found: Catalogue) -> Catalogue:
         """Commands stay: a person gives them, not the model."""

@@ -56,25 +56,37 @@ def told_freely(path: Path) -> str | None:
     return None
 
 
-def catalogue(home: Path, folders: Sequence[Path], withheld: Withheld = told_freely) -> Catalogue:
+def catalogue(
+    home: Path,
+    folders: Sequence[Path],
+    withheld: Withheld = told_freely,
+    shipped: Sequence[Skill] = (),
+) -> Catalogue:
     """All there is, but for what is withheld. `folders` are those of the project, the most
-    important last."""
+    important last; `shipped` come with plugins, and give way to all others."""
     skills: dict[str, Skill] = {}
     shadowed, problems = list[Skill](), list[Problem]()
+
+    def take(found: Skill) -> None:
+        problems.extend(
+            Problem(path=found.path, words=odd.words, line=odd.line) for odd in found.problems
+        )
+        if skills.setdefault(found.name, found) is not found:
+            shadowed.append(found)
+
     for path, name, kind, origin in _files(home, folders):
         if (why := withheld(path) or _leads_elsewhere(path)) is not None:
             problems.append(Problem(path=path, words=f"left out: {why}"))
             continue
         try:
-            found = load(path, name=name, kind=kind, origin=origin)
+            take(load(path, name=name, kind=kind, origin=origin))
         except Unreadable as error:
             problems.append(Problem(path=path, words=str(error), unusable=True))
-            continue
-        problems += [Problem(path=path, words=odd.words, line=odd.line) for odd in found.problems]
-        if found.name in skills:
-            shadowed.append(found)
+    for one in shipped:
+        if (why := withheld(one.path)) is not None:
+            problems.append(Problem(path=one.path, words=f"left out: {why}"))
         else:
-            skills[found.name] = found
+            take(one)
     return Catalogue(skills=skills, shadowed=tuple(shadowed), problems=tuple(problems))
 
 

@@ -52,7 +52,7 @@ class Skill:
     name: str
     kind: Kind
     path: Path
-    origin: str  # user or project
+    origin: str  # user, project or "plugin NAME"
     description: str = ""
     argument_hint: str = ""
     argument_names: tuple[str, ...] = ()
@@ -66,6 +66,8 @@ class Skill:
     runs: bool = True  # the commands in its text; False: they are written for another shell
     by_model: bool = True
     by_user: bool = True
+    home: Path | None = None  # the folder of the plugin it comes with
+    variables: Mapping[str, str] = field(factory=dict)  # `${NAME}` in it, beside the usual ones
     problems: tuple[Oddity, ...] = ()
 
     @property

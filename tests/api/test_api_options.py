@@ -51,6 +51,7 @@ async_rule: Any = _asked_elsewhere
         ("token_budget", 1.5, "token_budget: 1.5 is not a whole number or None"),
         ("max_budget_usd", -1, "max_budget_usd: -1 is no amount above 0"),
         ("cwd", "/no/such/folder", "cwd: no such folder: /no/such/folder"),
+        ("plugins", "/no/such/folder", "plugins: no such folder: /no/such/folder"),
         ("permission_mode", "acceptEdit", "did you mean 'acceptEdits'?"),
         ("sandbox", "on", "sandbox: no 'on'; there are required, auto, off"),
         ("setting_sources", ["projects"], "did you mean 'project'?"),
@@ -233,6 +234,7 @@ FLAGS = {
     "record": "record",
     "agents": "agents",
     "sandbox_mode": "sandbox",
+    "plugins": "plugins",
 }
 FROM_FILES = {
     "lent_hooks",
@@ -246,6 +248,7 @@ FROM_FILES = {
     "remotes",
     "sandbox",
     "mcp",
+    "shipped",
 }
 
 

@@ -57,6 +57,8 @@ def test_variables_are_filled_in_and_a_missing_one_is_told() -> None:
         ([], "is no object"),
         ({}, "has no command"),
         ({"type": "smoke"}, "stdio, http, sse"),
+        ({"type": ["stdio"]}, "stdio, http, sse"),
+        ({"type": "http", "url": "https://x", "oauth": {"grant": [1]}}, "has the grant"),
         ({"type": "http", "url": "ftp://x"}, "begins with https"),
         ({"command": "x", "args": "y"}, "list of strings"),
         ({"command": "x", "url": "http://x"}, "does not know"),

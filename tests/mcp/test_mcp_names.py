@@ -37,6 +37,20 @@ def test_a_plain_name_is_kept() -> None:
     assert tool_name("github", "create_issue") == "mcp__github__create_issue"
 
 
+def test_a_server_of_a_plugin_is_called_as_users_write_it_in_rules() -> None:
+    assert tool_name("plugin:demo:db", "query") == "mcp__plugin_demo_db__query"
+    long = tool_name("plugin:playwright:playwright", "browser_navigate_back")
+    assert long == "mcp__plugin_playwright_playwright__browser_navigate_back"
+
+
+@given(plugin=st.text(max_size=70), server=st.text(max_size=40), tool=st.text(max_size=120))
+def test_whatever_a_plugin_calls_them_fits_too(plugin: str, server: str, tool: str) -> None:
+    name = tool_name(f"plugin:{plugin}:{server}", tool)
+
+    assert API_PATTERN.fullmatch(name)
+    assert server_of(name) == server_part(f"plugin:{plugin}:{server}")
+
+
 async def test_odd_names_are_sent_mended_and_called_by_their_own(room: Room) -> None:
     dotted = tool_name("fake", "a.b")
     async with (

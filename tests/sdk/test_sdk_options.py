@@ -152,7 +152,6 @@ async def test_a_resume_that_would_drop_more_than_one_turn_is_refused(house: Ope
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"plugins": [{"type": "local", "path": "/nowhere"}]}, "plugins are not supported"),
         ({"extra_args": {"no-such-flag": None}}, "unknown flag --no-such-flag"),
         ({"permission_mode": "auto"}, "auto"),
     ],
