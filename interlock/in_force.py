@@ -5,7 +5,8 @@ Credentials are not among the values: of those it is only told that they are set
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import attrs
 import orjson
@@ -75,20 +76,16 @@ def in_force(found: Configured) -> Iterator[Setting]:
 
 
 def _general(found: Configuration) -> Iterator[Setting]:
-    mode = found.default_mode
-    if found.model is not None:
-        yield _single("model", found.model)
-    if found.fallback_models is not None:
-        yield _single("fallbackModel", found.fallback_models)
-    if found.api_key_helper is not None:
-        yield _single("apiKeyHelper", found.api_key_helper)
-    yield _single("permissions.defaultMode", mode)
-    if found.auto_memory is not None:
-        yield _single("autoMemoryEnabled", found.auto_memory)
-    if found.skill_shell_off is not None:
-        yield _single("disableSkillShellExecution", found.skill_shell_off)
-    if found.memory_folder is not None:
-        yield _single("autoMemoryDirectory", found.memory_folder)
+    said: Mapping[str, Sourced[Any] | None] = {
+        "model": found.model,
+        "fallbackModel": found.fallback_models,
+        "apiKeyHelper": found.api_key_helper,
+        "permissions.defaultMode": found.default_mode,
+        "autoMemoryEnabled": found.auto_memory,
+        "disableSkillShellExecution": found.skill_shell_off,
+        "autoMemoryDirectory": found.memory_folder,
+    }
+    return (_single(name, one) for name, one in said.items() if one is not None)
 
 
 def _single(name: str, setting: Sourced[object]) -> Setting:

@@ -57,7 +57,7 @@ class OpenAgent:
         life = loop.create_task(_lived(opening, ready, over), name="interlock agent")
         try:
             agent = await asyncio.shield(ready)
-        except BaseException:
+        except BaseException:  # whatever it is, cancellation too: what was begun ends first
             over.set()
             await ended(life)
             raise

@@ -26,9 +26,7 @@ def contained() -> Iterator[None]:
     before = task.cancelling() if task is not None else 0
     try:
         yield
-    except Exception:
-        raise
-    except GeneratorExit:
+    except (Exception, GeneratorExit):  # passed on: only what is neither is looked at below
         raise
     except BaseException as raised:  # what a tool may raise and only we may mean
         if not isinstance(raised, SystemExit) and _being_cancelled():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from interlock.options import Options, PermissionMode, Resume
 from interlock.scripted import Answer, ScriptedServer, ServerThread, reply, tool_use
 from interlock.sessions import fork, read_messages
 from tests.agent.support import MODEL, Room, results, sent, tell
+from tests.waiting import wait_until
 
 COMMAND = (sys.executable, "-m", "interlock")
 ROOT = Path(__file__).parents[2]
@@ -52,11 +52,7 @@ def killed_once(room: Room, answers: Sequence[Answer], ready: Callable[[], bool]
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
         )
-        until = time.monotonic() + 30
-        while not ready():
-            assert process.poll() is None, process.communicate()[1]
-            assert time.monotonic() < until
-            time.sleep(0.02)
+        wait_until(ready, process)
         process.send_signal(signal.SIGKILL)
         process.communicate()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from interlock.sandbox import bubblewrap
 from interlock.scripted import ServerThread, reply, tool_use
 from tests.cli.shell import REAL, Shell
 from tests.cli.test_cli_settings import against, results, write
+from tests.waiting import wait_until
 
 BYPASS = ("--permission-mode", "bypassPermissions")
 needs_bubblewrap = pytest.mark.skipif(
@@ -71,8 +71,7 @@ def test_ctrl_c_in_a_stop_hook_keeps_the_answer_that_was_whole(shell: Shell, for
         assert process.stdin is not None
         process.stdin.close()
         process.stdin = None
-        while process.poll() is None and not (shell.folder / "started").exists():
-            time.sleep(0.02)
+        wait_until((shell.folder / "started").exists, process)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import attrs
@@ -14,6 +13,7 @@ from interlock.options import GivenRule, Options
 from interlock.permissions import Rules
 from interlock.permissions.paths import covers
 from tests.configuration.places import ALL, Place
+from tests.waiting import wait_until
 
 
 def rules(place: Place, cwd: Path | None = None) -> list[tuple[str, str]]:
@@ -157,10 +157,7 @@ def test_nothing_that_the_helper_started_outlives_it(place: Place) -> None:
     place.configured()
 
     stat = Path(f"/proc/{pid.read_text().strip()}/stat")
-    deadline = time.monotonic() + 5
-    while stat.exists() and ") Z " not in stat.read_text() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not stat.exists() or ") Z " in stat.read_text()
+    wait_until(lambda: not stat.exists() or ") Z " in stat.read_text())
 
 
 def test_sources_that_are_not_chosen_do_not_count(place: Place) -> None:
