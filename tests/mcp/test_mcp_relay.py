@@ -84,7 +84,7 @@ async def test_what_it_says_unasked_is_heard() -> None:
     relay = Relay(elsewhere.carry)
 
     def told(update: Update) -> None:
-        if isinstance(update, Notice) and "tools joined" in update.text:
+        if isinstance(update, Notice) and " joined" in update.text:
             joined.set()
 
     async with running(joined_by_messages("whole", relay)) as servers:

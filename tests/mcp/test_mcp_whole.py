@@ -136,7 +136,7 @@ async def test_a_new_tool_is_there_once_the_server_told_of_it(
     joined = anyio.Event()
 
     def told(update: Update) -> None:
-        if isinstance(update, Notice) and "tools joined" in update.text:
+        if isinstance(update, Notice) and " joined" in update.text:
             joined.set()
 
     async with running(definition) as servers:
